@@ -1,0 +1,146 @@
+"""One annotated citation: its JATS elements and their values, read strictly or leniently.
+
+Gold annotations and model outputs go through the same reader. Elements are known by their local name,
+whatever namespace prefix an exporter left on them. DESIGN section 6, paper section 3 and appendix A.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from lxml import etree
+
+# The seven fields of the paper's tables, in their order.
+FIELDS = ("surname", "given-names", "article-title", "source", "volume", "issue", "year")
+
+Values: TypeAlias = Mapping[str, tuple[str, ...]]
+Element: TypeAlias = etree._Element
+
+# A reference has some hundred characters; more than this is not an annotation of one.
+MAX_CHARACTERS = 1_000_000
+
+_DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
+_FENCE = re.compile(r"\A\s*```[^\n`]*\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
+_THOUGHT = re.compile(r"\A\s*<think>.*?</think>\s*", re.DOTALL)
+_TAG = re.compile(r"<[^<>]*>")
+
+
+class MalformedXml(ValueError):
+    """Text that is not one well-formed, self-contained XML element; says line and column."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a completion says.
+
+    `lenient` and `strict` hold, for every field asked for, its values in document order. `text` is the
+    annotation without tags, None where the completion is malformed. `fenced` and `thought` tell that a
+    code fence or a leading `<think>` block was removed first.
+    """
+
+    lenient: Values
+    strict: Values
+    well_formed: bool
+    text: str | None
+    fenced: bool
+    thought: bool
+    problem: str | None
+
+
+def collapse(text: str) -> str:
+    """`text` with every run of white space as one space, and none at the ends."""
+    return " ".join(text.split())
+
+
+def parse(xml: str) -> Element:
+    """The root element of `xml`, which must be exactly one element.
+
+    No document type declaration is accepted, so no entity can expand and nothing is fetched.
+    Raises MalformedXml.
+    """
+    if len(xml) > MAX_CHARACTERS:
+        raise MalformedXml(f"longer than {MAX_CHARACTERS:,} characters")
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True,
+        encoding="utf-8",
+    )  # fmt: skip
+    body = _DECLARATION.sub("", xml.removeprefix("\ufeff"), count=1).strip()
+    try:
+        root = etree.fromstring(body.encode("utf-8"), parser)
+    except (etree.XMLSyntaxError, UnicodeEncodeError) as error:
+        raise MalformedXml(str(error)) from None
+    if root.getroottree().docinfo.doctype:
+        raise MalformedXml("a document type declaration is not allowed in a citation")
+    return root
+
+
+def text_of(element: Element) -> str:
+    """The element's text without tags, white space collapsed."""
+    return collapse("".join(element.itertext()))
+
+
+def name_of(element: Element) -> str:
+    """The element's local name."""
+    return etree.QName(element).localname
+
+
+def read_values(element: Element, names: Iterable[str] = FIELDS) -> Values:
+    """The values of each element named in `names`, in document order; () where there is none."""
+    found: dict[str, list[str]] = {name: [] for name in names}
+    for inner in element.iter(etree.Element):
+        name = name_of(inner)
+        if name in found:
+            found[name].append(text_of(inner))
+    return {name: tuple(values) for name, values in found.items()}
+
+
+def read(completion: str, names: Iterable[str] = FIELDS) -> Reading:
+    """Read a model's completion. Never raises: what cannot be saved has no values.
+
+    Well-formed output is read as XML. Of malformed output, `lenient` takes for each field every
+    `<field ...>` up to the nearest `</field>`, and `strict` nothing.
+    """
+    names = tuple(names)
+    body, fenced, thought = _unwrap(completion)
+    nothing: Values = {name: () for name in names}
+    try:
+        root = parse(body)
+    except MalformedXml as error:
+        lenient = {name: tuple(_salvage(body, name)) for name in names}
+        return Reading(lenient, nothing, False, None, fenced, thought, str(error))
+    values = read_values(root, names)
+    return Reading(values, values, True, text_of(root), fenced, thought, None)
+
+
+def _unwrap(completion: str) -> tuple[str, bool, bool]:
+    body, thoughts = _THOUGHT.subn("", completion, count=1)
+    fence = _FENCE.match(body)
+    return (fence.group(1) if fence else body), fence is not None, thoughts > 0
+
+
+def _salvage(text: str, name: str) -> Iterable[str]:
+    """Values of `<name ...>...</name>` in malformed text, in one pass over it."""
+    opening = re.compile(rf"<{re.escape(name)}(?:\s[^<>]*)?/?>")
+    closing = re.compile(rf"</{re.escape(name)}\s*>")
+    start = 0
+    while found := opening.search(text, start):
+        if found.group().endswith("/>"):
+            yield ""
+            start = found.end()
+            continue
+        end = closing.search(text, found.end())
+        if end is None:
+            # No later opening has a closing tag either; only empty elements can follow.
+            yield from _empty_elements(text, name, found.end())
+            return
+        yield collapse(html.unescape(_TAG.sub("", text[found.end() : end.start()])))
+        start = end.end()
+
+
+def _empty_elements(text: str, name: str, start: int) -> Iterable[str]:
+    for _ in re.finditer(rf"<{re.escape(name)}(?:\s[^<>]*)?/>", text[start:]):
+        yield ""

@@ -1,0 +1,111 @@
+"""What reference lists look like: headings, ends, starts of references, how lines are joined.
+
+Eight languages: English, Portuguese, Spanish, French, German, Italian, Russian, Chinese.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_HEADINGS = (
+    r"references?(?: (?:and notes|cited|list))?|list of references|reference list|works cited|"
+    r"literature(?: cited)?|cited literature|bibliograph(?:y|ies)|"
+    r"refer[eê]ncias?(?: (?:bibliogr[aá]ficas?|citadas|consultadas))?|literatura citada|"
+    r"bibliograf[ií]a(?: (?:citada|consultada))?|obras citadas|fuentes(?: consultadas)?|"
+    r"r[ée]f[ée]rences(?: bibliographiques)?|bibliographie|ouvrages cit[ée]s|"
+    r"literatur(?:verzeichnis|angaben|nachweise?)?|quellen(?:verzeichnis| und literatur)?|"
+    r"zitierte literatur|referenzen|riferimenti(?: bibliografici)?|bibliografia essenziale|"
+    r"список (?:использованной )?литературы|литература|библиография|"
+    r"библиографический список|список источников|参考文献|参考资料|引用文献"
+)
+HEADING = re.compile(
+    rf"(?:#+\s*)?\W*(?:\d{{1,2}}\.?|[ivx]+\.)?\s*(?:{_HEADINGS})\s*[:.]?\W*", re.IGNORECASE
+)
+
+# What follows a list: a heading of this kind, alone in its line or at the start of a paragraph.
+_ENDS = (
+    r"append(?:ix|ices)|annex(?:es|e|o|os)?|anhang|allegat[oi]|ap[êe]ndices?|anexos?|приложени[ея]|"
+    r"附录|supplement(?:ary|al)? (?:materials?|information|data)|supporting information|"
+    r"supplementary|acknowledge?ments?|agradecimi?entos?|remerciements|danksagung|"
+    r"ringraziamenti|благодарности|致谢|"
+    r"(?:authors?['’]? )?contributions?|contribui(?:ção|ções) d[eo]s?|contribuci[oó]n|"
+    r"conflicts? of interests?|competing interests|conflitos? de interesses?|"
+    r"declaration of (?:competing )?interest|"
+    r"about the authors?|author (?:details|information|biograph)|sobre (?:os|el|la|los) aut|"
+    r"autorenangaben|zur person|über d(?:en|ie) autor|korrespondenz(?:adresse)?|"
+    r"(?:address for )?correspondence|correspondência|correspondencia|сведения об авторах|作者简介|"
+    r"how to cite|como citar|cómo citar|zitiervorschlag|citar este|cite this article|"
+    r"(?:received|accepted|recebido|aceito|aprovado|recibido|aceptado|reçu|eingegangen)\b\W*"
+    r"(?:[a-zé]+\W+)?(?:\d|on|em|el|le|am)|editor(?:a)? respons|"
+    r"publisher['’]s note|copyright|©|this (?:is an open[- ]access|article is)|"
+    r"os autores declaram|the authors? declares?"
+)
+END = re.compile(rf"(?:#+\s*)?\W{{0,3}}(?:{_ENDS})", re.IGNORECASE)
+# Captions are no end: a list may be drawn around a figure. Their lines are left out.
+CAPTION = re.compile(r"(?:fig(?:ure|ura|\.)|tab(?:le|ela|la|elle|\.)|abb(?:ildung|\.))\s*\d+[.:]", re.I)
+
+YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
+UNDATED = re.compile(
+    r"\b(?:n\.\s?d\.|s\.\s?[df]\.|o\.\s?j\.|s\.\s?a\.|in press|no prelo|en prensa|forthcoming|"
+    r"im druck|в печати|б\.\s?г\.)|\[s\.d\.\]",
+    re.IGNORECASE,
+)
+LABEL = re.compile(r"(?P<open>[\[(]?)(?P<number>\d{1,3})(?P<close>\]|\)|\.(?!\d)|\s(?=\s*\D))\s*")
+_PARTICLES = (
+    r"(?:van|von|de[nrls]?|da|do[s]?|das|du|di|del|della|la|le|el|al|ter|ten|zu[mr]?|af|d['’])"
+)
+_UPPER = r"A-ZÀ-ÖØ-ÞĀ-ŽА-ЯЁ"
+# The first characters of a reference: a capital, a particle of a name, a dash that stands for the
+# author above, a quotation mark, a Chinese character.
+START = re.compile(
+    rf"(?:{_PARTICLES}\s+)*['’\"“«„(\[]?[{_UPPER}]|[-–—_―]{{2,}}|[\"“«„'‘]|[\u4e00-\u9fff]"
+)
+_NAME = rf"[{_UPPER}][\w'’´`.-]*(?:[ -][{_UPPER}][\w'’.-]*){{0,3}}"
+# "Surname, X." "SURNAME, Given;" "Surname X, Surname Y" "Organization (2010)" "——. Title".
+AUTHOR_START = re.compile(
+    rf"(?:{_PARTICLES}\s+)*(?:"
+    rf"{_NAME},\s?(?:[{_UPPER}]\.|[{_UPPER}][\w'’-]+)|"
+    rf"{_NAME}\s[{_UPPER}]{{1,3}}[,.;]|"
+    rf"{_NAME}[^.]{{0,60}}\((?:1[5-9]|20)\d\d[a-z]?\)|"
+    rf"[{_UPPER}]{{2,}}[^.]{{0,80}}[.,]|[-–—_―]{{2,}}|[\u4e00-\u9fff]{{2,4}}[,，.])"
+)
+_OPEN_END = re.compile(r"(?:[,;:&(–/-]|\b(?:and|e|y|et|und|in|the|of|de|la|for|der|die|и))$", re.I)
+_URL_TAIL = re.compile(r"(?:https?:|www\.|doi\.org|\b10\.\d{4,}/)\S*$", re.IGNORECASE)
+
+
+def ends_open(line: str) -> bool:
+    """Whether a line cannot be the last of a reference: it ends with a comma, a preposition, ..."""
+    return _OPEN_END.search(line.rstrip()) is not None
+
+
+def is_dated(text: str) -> bool:
+    """Whether a text names a year, or says that there is none."""
+    return YEAR.search(text) is not None or UNDATED.search(text) is not None
+
+
+def join(lines: Sequence[str]) -> str:
+    """One string from printed lines: hyphenated words and broken addresses put together."""
+    text = ""
+    for line in (line.strip() for line in lines):
+        if not line:
+            continue
+        if not text:
+            text = line
+        elif text.endswith("-") and len(text) > 1 and text[-2].isalpha() and line[0].islower():
+            text = text[:-1] + line
+        elif _joins_without_space(text, line):
+            text += line
+        else:
+            text += " " + line
+    return re.sub(r"\s+", " ", text)
+
+
+def _joins_without_space(text: str, line: str) -> bool:
+    if text.endswith("-") and len(text) > 1 and not text[-2].isspace():
+        return True
+    if text.endswith("–") and text[-2:-1].isdigit() and line[0].isdigit():
+        return True
+    if _URL_TAIL.search(text):
+        return text[-1] in "/._=?&-:" and not line[0].isupper() or line.startswith("//")
+    return "\u4e00" <= text[-1] <= "\u9fff" and "\u4e00" <= line[0] <= "\u9fff"

@@ -1,0 +1,205 @@
+"""The text of a PDF in reading order, one line a printed line, through pypdfium2.
+
+Columns come out in the order in which the PDF draws them, which for typeset articles is the order of
+reading (measured in docs/log.md). Three things that a reader of reference lists needs and plain text
+loses are kept: a form feed before each page but the first, an empty line where the leading grows
+(paragraphs), and two spaces before a line that starts right of its column's edge (hanging indents).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import BinaryIO
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+
+PAGE_BREAK = "\f"
+INDENT = "  "
+# pdfium puts U+FFFE where a word is hyphenated at the end of a line, in place of hyphen and break.
+_SOFT_BREAK = "\ufffe"
+_LINE_END = re.compile(rf"\r\n|\n|\r|{_SOFT_BREAK}")
+# Jumps of the base line, in points, that a superscript cannot make: another line was glued on.
+_GLUED_JUMP = 6.0
+# A gap between base lines is a paragraph's when it exceeds the column's usual one by this factor.
+_PARAGRAPH_GAP = 1.3
+# A line is indented when it starts this share of the usual leading right of the column's edge.
+_INDENT_SHARE = 0.35
+
+_LABEL = re.compile(r"\[?\d{1,3}[\].)]{0,2}")
+# Points: how far base lines of one printed line may differ, and how far its label stands from it.
+_SAME_BASE = 2.5
+_LABEL_GAP = 40.0
+
+
+@dataclass(frozen=True)
+class Line:
+    """A printed line: its text, left and right edge and base line (points, origin bottom left)."""
+
+    text: str
+    left: float
+    right: float
+    base: float
+
+
+def text_of_pdf(stream: BinaryIO) -> str:
+    """The whole text of a PDF. Raises pypdfium2.PdfiumError when it cannot be opened."""
+    document = pypdfium2.PdfDocument(stream)
+    try:
+        return "\n".join(_pages(document))
+    finally:
+        document.close()
+
+
+def _pages(document: pypdfium2.PdfDocument) -> Iterator[str]:
+    for number in range(len(document)):
+        page = document[number]
+        textpage = page.get_textpage()
+        try:
+            text = layout(lines_of_page(textpage))
+        finally:
+            textpage.close()
+            page.close()
+        if text:
+            yield text if number == 0 else PAGE_BREAK + text
+
+
+def lines_of_page(textpage: pypdfium2.PdfTextPage) -> list[Line]:
+    """The lines of a page in drawing order, glued ones taken apart, split labels put together.
+
+    Some journals draw the numbers of a list apart from its text (before or after it): a number that
+    stands alone goes to the line that starts right of it on the same base line.
+    """
+    lines = list(_raw_lines(textpage))
+    labels = {index for index, line in enumerate(lines) if _LABEL.fullmatch(line.text)}
+    for index in sorted(labels):
+        target = _labelled_by(lines[index], lines, labels)
+        if target is None:
+            labels.discard(index)
+        else:
+            text = f"{lines[index].text} {lines[target].text}"
+            lines[target] = replace(lines[target], text=text, left=lines[index].left)
+    return [line for index, line in enumerate(lines) if index not in labels]
+
+
+def layout(lines: list[Line]) -> str:
+    """Text with an empty line between paragraphs and two spaces before indented lines."""
+    out: list[str] = []
+    for run in _column_runs(lines):
+        leading = _usual_leading(run)
+        edge = _left_edge(run)
+        if out and out[-1]:
+            out.append("")
+        for above, line in zip([None, *run], run, strict=False):
+            if above is not None and above.base - line.base > _PARAGRAPH_GAP * leading:
+                out.append("")
+            indented = line.left - edge > _INDENT_SHARE * leading
+            out.append((INDENT if indented else "") + line.text.strip())
+    return "\n".join(out)
+
+
+def _raw_lines(textpage: pypdfium2.PdfTextPage) -> Iterator[Line]:
+    text = textpage.get_text_range()
+    start = 0
+    for end in _LINE_END.finditer(text):
+        hyphen = "-" if end.group() == _SOFT_BREAK else ""
+        yield from _located(textpage, text, start, end.start(), hyphen)
+        start = end.end()
+    yield from _located(textpage, text, start, len(text), "")
+
+
+def _located(
+    textpage: pypdfium2.PdfTextPage, text: str, start: int, end: int, hyphen: str
+) -> Iterator[Line]:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    if start == end:
+        return
+    (left, base), (last, last_base) = _origin(textpage, start), _origin(textpage, end - 1)
+    if abs(base - last_base) > _GLUED_JUMP or last < left:
+        cut = _glued_at(textpage, text, start, end)
+        if cut is not None:
+            yield from _located(textpage, text, start, cut, "")
+            yield from _located(textpage, text, cut, end, hyphen)
+            return
+    right = _right_edge(textpage, end - 1)
+    yield Line(_clean(text[start:end]) + hyphen, left, right, base)
+
+
+def _glued_at(textpage: pypdfium2.PdfTextPage, text: str, start: int, end: int) -> int | None:
+    base = _origin(textpage, start)[1]
+    for index in range(start + 1, end):
+        if text[index].isspace():
+            continue
+        here = _origin(textpage, index)[1]
+        if abs(here - base) > _GLUED_JUMP:
+            return index
+    return None
+
+
+def _origin(textpage: pypdfium2.PdfTextPage, index: int) -> tuple[float, float]:
+    x, y = ctypes.c_double(), ctypes.c_double()
+    char = pdfium.FPDFText_GetCharIndexFromTextIndex(textpage, index)
+    pdfium.FPDFText_GetCharOrigin(textpage, char, x, y)
+    return x.value, y.value
+
+
+def _right_edge(textpage: pypdfium2.PdfTextPage, index: int) -> float:
+    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
+    char = pdfium.FPDFText_GetCharIndexFromTextIndex(textpage, index)
+    pdfium.FPDFText_GetCharBox(textpage, char, left, right, bottom, top)
+    return right.value
+
+
+def _clean(text: str) -> str:
+    """Drop control characters, which XML and JSON readers further on would choke on."""
+    return "".join(char for char in text if char >= " " or char == "\t")
+
+
+def _labelled_by(label: Line, lines: list[Line], labels: set[int]) -> int | None:
+    """The index of the nearest line right of `label` on its base line; None if there is none."""
+    beside = [
+        (line.left - label.right, index)
+        for index, line in enumerate(lines)
+        if index not in labels
+        and abs(line.base - label.base) < _SAME_BASE
+        and 0 <= line.left - label.right < _LABEL_GAP
+    ]
+    return min(beside)[1] if beside else None
+
+
+def _column_runs(lines: list[Line]) -> Iterator[list[Line]]:
+    """Split lines where the text jumps up or aside: each run is one column's stretch."""
+    run: list[Line] = []
+    for line in lines:
+        if run and not (-2 < run[-1].base - line.base < 60 and _overlap(run[-1], line)):
+            yield run
+            run = []
+        run.append(line)
+    if run:
+        yield run
+
+
+def _overlap(one: Line, other: Line) -> bool:
+    return min(one.right, other.right) > max(one.left, other.left) - 30
+
+
+def _usual_leading(run: list[Line]) -> float:
+    gaps = [a.base - b.base for a, b in zip(run, run[1:], strict=False) if a.base - b.base > 2]
+    # The lower quartile: in a list of two-line references every other gap is a paragraph's.
+    return statistics.quantiles(gaps, n=4)[0] if len(gaps) > 1 else 12.0
+
+
+def _left_edge(run: list[Line]) -> float:
+    """The left-most edge that two lines of the run share, within two points."""
+    lefts = sorted(line.left for line in run)
+    for left, following in zip(lefts, lefts[1:], strict=False):
+        if following - left <= 2:
+            return left
+    return lefts[0]

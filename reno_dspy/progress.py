@@ -1,0 +1,50 @@
+"""The progress bar of every long job: done, errors, rate and time left, on standard error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+
+class Bar:
+    """One task's bar; `advance` it by what is done and say in `note` what stands beside it."""
+
+    def __init__(self, progress: Progress, description: str, total: int | None) -> None:
+        self._progress = progress
+        self._task = progress.add_task(description, total=total, note="")
+
+    def advance(self, count: int = 1, note: str | None = None) -> None:
+        """Count `count` more as done; `note` (errors, refs/s, ...) replaces the last one."""
+        if note is None:
+            self._progress.update(self._task, advance=count)
+        else:
+            self._progress.update(self._task, advance=count, note=note)
+
+
+@contextmanager
+def bar(description: str, total: int | None, done: int = 0) -> Iterator[Bar]:
+    """A live bar on a terminal; elsewhere its last state alone is printed."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        shown = Bar(progress, description, total)
+        if done:
+            shown.advance(done)
+        yield shown

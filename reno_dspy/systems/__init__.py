@@ -1,0 +1,43 @@
+"""Systems: anything that turns references into annotations, behind one small interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A system's raw answer for one reference, before any reading.
+
+    `error` is set when the request failed; `text` is then empty. `finish_reason` is the LM server's
+    word (`stop`, `length` = truncated); tokens are counts, `latency_s` seconds, `cost` US dollars.
+    """
+
+    text: str
+    error: str | None = None
+    finish_reason: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    latency_s: float | None = None
+    cost: float | None = None
+
+
+class System(Protocol):
+    """References in, raw completions out, in the same order and number.
+
+    The evaluation sends calls of at most `batch_size` references, `concurrency` calls at once.
+    """
+
+    name: str
+    batch_size: int
+    concurrency: int
+
+    def identity(self) -> Mapping[str, str]:
+        """What the answers depend on (model, prompt digest, adapter digest, ...), for lineage."""
+        ...
+
+    async def annotate(self, references: Sequence[str]) -> list[Completion]:
+        """Annotate references. A failure is a Completion with `error`, never an exception."""
+        ...

@@ -1,0 +1,30 @@
+"""What every test can use: the development data beside the checkout, and nothing from the network."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["HF_DATASETS_OFFLINE"] = "1"
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder `shared` beside the checkout; tests that need it skip where it is absent."""
+    folder = ROOT.parent / "shared"
+    if not (folder / "data").is_dir():
+        pytest.skip("needs the development data in ../shared, which is not here")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """The manifest of the sample corpus that the project ships."""
+    return ROOT / "examples" / "corpus" / "corpus.tsv"
