@@ -1,0 +1,140 @@
+"""Reference -> annotation: the DSPy module, and the system that the evaluation measures.
+
+reno evaluate --system programs/recipes/systems/qwen3-0.6b.yaml --data DATA --out DIR
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import dspy
+from pydantic import Field
+
+from programs import prompts
+from programs.adapter import Annotate, PlainAdapter
+from programs.lm import LMSpec, explain, make_lm
+from programs.prompts import Prompt
+from reno_dspy.config import Config, find_recipe, resolve
+from reno_dspy.systems import Completion
+
+RECIPES = Path(__file__).parent / "recipes" / "systems"
+
+
+class SystemRecipe(Config):
+    """An LM system: a model, the prompt it is asked with, how many requests at once."""
+
+    name: str = Field(description="Name in reports and tables.")
+    lm: LMSpec = Field(description="The language model.")
+    prompt: str = Field("two-shot", description="A shipped prompt or a prompt file.")
+    concurrency: int = Field(8, ge=1, description="Requests at once.")
+
+
+class AnnotateReference(dspy.Module):  # type: ignore[misc]
+    """One call of the LM: `reference` (plain text) in, `annotation` (its completion, whole) out."""
+
+    def __init__(self, prompt: Prompt) -> None:
+        super().__init__()
+        self.annotate = dspy.Predict(Annotate.with_instructions(prompt.instructions))
+        self.annotate.demos = [
+            dspy.Example(**demo.model_dump()).with_inputs("reference") for demo in prompt.demos
+        ]
+
+    def forward(self, reference: str) -> dspy.Prediction:
+        """Annotate with the LM and adapter of the DSPy context."""
+        return self.annotate(reference=reference)
+
+    async def aforward(self, reference: str) -> dspy.Prediction:
+        """Annotate with the LM and adapter of the DSPy context, asynchronously."""
+        return await self.annotate.acall(reference=reference)
+
+    def prompt(self, name: str) -> Prompt:
+        """The prompt as it is now, an optimizer's changes included."""
+        demos = tuple(
+            prompts.Demo(reference=demo["reference"], annotation=demo["annotation"])
+            for demo in self.annotate.demos
+        )
+        return Prompt(name=name, instructions=self.annotate.signature.instructions, demos=demos)
+
+
+class LMSystem:
+    """An LM with a prompt, as a `reno_dspy.systems.System`."""
+
+    batch_size = 1
+
+    def __init__(self, name: str, spec: LMSpec, prompt: Prompt, concurrency: int = 8) -> None:
+        self.name = name
+        self.spec = spec
+        self.prompt = prompt
+        self.concurrency = concurrency
+        self._lm = make_lm(spec)
+        self._program = AnnotateReference(prompt)
+
+    def identity(self) -> Mapping[str, str]:
+        """Model, prompt and sampling options; not where the model is served."""
+        options = {
+            name: str(value)
+            for name, value in self.spec.identity().items()
+            if value is not None and value != {}
+        }
+        return options | {"prompt": self.prompt.name, "prompt_digest": self.prompt.digest}
+
+    async def annotate(self, references: Sequence[str]) -> list[Completion]:
+        """One request a reference; a failed one is a Completion with `error`."""
+        return [await self._one(reference) for reference in references]
+
+    async def _one(self, reference: str) -> Completion:
+        # A copy of its own has a history of its own: this call's tokens, whatever runs beside it.
+        lm = self._lm.copy()
+        start = time.perf_counter()
+        try:
+            with dspy.context(lm=lm, adapter=PlainAdapter()):
+                prediction = await self._program.acall(reference=reference)
+        except Exception as error:  # whatever failed, the other references go on
+            latency = time.perf_counter() - start
+            return Completion("", error=explain(error, self.spec), latency_s=latency)
+        usage = last_usage(lm)
+        return Completion(
+            text=prediction.annotation,
+            finish_reason=usage["finish_reason"],
+            prompt_tokens=usage["prompt_tokens"],
+            completion_tokens=usage["completion_tokens"],
+            latency_s=time.perf_counter() - start,
+            cost=usage["cost"],
+        )
+
+
+def last_usage(lm: dspy.BaseLM) -> dict[str, Any]:
+    """What `lm`'s last call took, each value None where the server did not say.
+
+    Keys: `prompt_tokens`, `completion_tokens`, `cost` (US dollars), `finish_reason`.
+    """
+    entry: dict[str, Any] = lm.history[-1] if lm.history else {}
+    usage = entry.get("usage") or {}
+    return {
+        "prompt_tokens": usage.get("prompt_tokens"),
+        "completion_tokens": usage.get("completion_tokens"),
+        "cost": entry.get("cost"),
+        "finish_reason": _finish_reason(entry.get("response")),
+    }
+
+
+def load_system(
+    name_or_path: str, *, prompt: str | None = None, api_base: str | None = None
+) -> LMSystem:
+    """The LM system of a recipe (a file, or a name in `programs/recipes/systems`).
+
+    `prompt` and `api_base` replace the recipe's. Raises InputError as recipes and prompts do.
+    """
+    recipe = resolve(SystemRecipe, find_recipe(name_or_path, RECIPES))
+    spec = recipe.lm.model_copy(update={"api_base": api_base}) if api_base else recipe.lm
+    return LMSystem(recipe.name, spec, prompts.load(prompt or recipe.prompt), recipe.concurrency)
+
+
+def _finish_reason(response: Any) -> str | None:
+    # DSPy's own engine answers with one reason, the litellm one with a choice that has it.
+    choices = getattr(response, "choices", None)
+    reason = getattr(choices[0] if choices else response, "finish_reason", None)
+    return None if reason is None else str(reason)

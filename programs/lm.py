@@ -1,0 +1,156 @@
+"""Language models by specification: which model, where it is served, how it is asked.
+
+A key is named by its environment variable and read when the LM is made; it enters no file, log or
+message. DSPy's cache is off: `predictions.jsonl` and an optimize run's answers are our own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import urllib.error
+import urllib.request
+from typing import Any, ClassVar, Literal
+
+# Unset, importing litellm tries to download a price list.
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+
+import dspy
+from dspy.utils.exceptions import (
+    ContextWindowExceededError,
+    LMAuthError,
+    LMBillingError,
+    LMConfigurationError,
+    LMError,
+    LMRateLimitError,
+    LMServerError,
+    LMTimeoutError,
+    LMTransportError,
+    LMUnsupportedModelError,
+)
+from pydantic import Field
+
+from reno_dspy.config import Config
+from reno_dspy.errors import InputError, JobError
+
+# Errors of the endpoint, not of one request: the next request would meet them as well.
+ENDPOINT_ERRORS = (
+    LMAuthError,
+    LMBillingError,
+    LMConfigurationError,
+    LMRateLimitError,
+    LMServerError,
+    LMTimeoutError,
+    LMTransportError,
+    LMUnsupportedModelError,
+)
+_SECRET = re.compile(r"\b(?:sk|hf|key|gsk)[-_][\w*.-]{6,}|(?<=Bearer )\S+")
+
+
+class LMSpec(Config):
+    """One language model and how it is asked."""
+
+    free: ClassVar[frozenset[str]] = frozenset(
+        {"out", "api_base", "api_key_env", "timeout", "num_retries"}
+    )
+
+    model: str = Field(description="Route and model, such as openai/gpt-4o or hosted_vllm/NAME.")
+    api_base: str | None = Field(None, description="Base URL of an OpenAI-compatible endpoint.")
+    api_key_env: str | None = Field(None, description="Environment variable that holds the key.")
+    temperature: float | None = Field(0.0, description="Sampling temperature.")
+    top_p: float | None = Field(None, description="Nucleus sampling mass.")
+    max_tokens: int | None = Field(1024, description="Longest answer, in tokens.")
+    seed: int | None = Field(None, description="Sampling seed, where the server takes one.")
+    timeout: float = Field(300.0, description="Seconds to wait for one answer.")
+    num_retries: int = Field(4, description="Retries of a request that failed transiently.")
+    engine: Literal["auto", "lm15", "litellm"] = Field("auto", description="DSPy's LM backend.")
+    extra_body: dict[str, Any] = Field({}, description="Further fields of the request body.")
+
+
+def make_lm(spec: LMSpec) -> dspy.LM:
+    """The DSPy LM of `spec`, uncached. Raises InputError when its key's variable is not set."""
+    optional: dict[str, Any] = {
+        "api_base": spec.api_base,
+        "api_key": _key(spec),
+        "top_p": spec.top_p,
+        "seed": spec.seed,
+        "extra_body": spec.extra_body or None,
+    }
+    return dspy.LM(
+        spec.model,
+        temperature=spec.temperature,
+        max_tokens=spec.max_tokens,
+        cache=False,
+        num_retries=spec.num_retries,
+        timeout=spec.timeout,
+        engine=spec.engine,
+        **{name: value for name, value in optional.items() if value is not None},
+    )
+
+
+def check_endpoint(spec: LMSpec) -> None:
+    """Ask the endpoint of `spec` for its models, so that a dead one is found before a job starts.
+
+    Raises JobError when nothing answers there, or when it serves others but not `spec.model`.
+    """
+    if spec.api_base is None:
+        return
+    request = urllib.request.Request(
+        f"{spec.api_base.rstrip('/')}/models", headers={"Authorization": f"Bearer {_key(spec)}"}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=min(spec.timeout, 30.0)):
+            return
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code in (401, 403):
+            raise JobError(_refused(spec, error.code)) from None
+    except (OSError, ValueError) as error:
+        raise JobError(
+            f"Nothing answers at {spec.api_base} ({getattr(error, 'reason', error)}). Start the "
+            "server (`reno serve`, `vllm serve`) or name another endpoint with --api-base."
+        ) from None
+
+
+def explain(error: Exception, spec: LMSpec | None = None) -> str:
+    """An LM's failure in plain words, without keys."""
+    where = f" ({spec.api_base})" if spec and spec.api_base else ""
+    text = _hide_keys(getattr(error, "message", None) or str(error), spec)
+    if isinstance(error, ContextWindowExceededError):
+        return f"The prompt and the longest answer exceed the model's context: {text}"
+    if isinstance(error, LMTimeoutError) or "timed out" in text:
+        return f"The endpoint{where} gave no answer in time: {text}"
+    if isinstance(error, LMTransportError):
+        return f"The endpoint{where} cannot be reached: {text}"
+    if isinstance(error, LMAuthError):
+        return f"The endpoint{where} refused the key: {text}"
+    if isinstance(error, LMRateLimitError):
+        return f"The endpoint{where} limits the rate: {text}"
+    if isinstance(error, LMError):
+        status = f"HTTP {error.status}" if error.status else type(error).__name__
+        return f"The endpoint{where} failed ({status}): {text}"
+    return f"{type(error).__name__}: {text}"
+
+
+def _key(spec: LMSpec) -> str | None:
+    if spec.api_key_env is None:
+        # A local server needs no key, and must not be sent the one meant for a public API.
+        return "none" if spec.api_base else None
+    key = os.environ.get(spec.api_key_env)
+    if not key:
+        raise InputError(
+            f"The key of {spec.model} is expected in ${spec.api_key_env}, which is not set."
+        )
+    return key
+
+
+def _refused(spec: LMSpec, status: int) -> str:
+    source = f"the key in ${spec.api_key_env}" if spec.api_key_env else "a request without a key"
+    return f"{spec.api_base} refused {source} (HTTP {status}). Set api_key_env to its variable."
+
+
+def _hide_keys(text: str, spec: LMSpec | None) -> str:
+    key = os.environ.get(spec.api_key_env) if spec and spec.api_key_env else None
+    if key:
+        text = text.replace(key, "***")
+    return _SECRET.sub("***", " ".join(text.split()))[:500]
