@@ -1,0 +1,44 @@
+"""MLflow stores for the tests: a SQLite file, and a server over HTTP with artifacts of its own."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tracking.server import serving
+from tracking.store import open_client
+
+
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite store without runs; its tables take seconds to make, so they are made once."""
+    path = tmp_path_factory.mktemp("empty") / "mlflow.db"
+    open_client(f"sqlite:///{path}").search_experiments(max_results=1)
+    return path
+
+
+@pytest.fixture
+def store(empty_store: Path, tmp_path: Path) -> str:
+    """The URI of a new SQLite store."""
+    path = tmp_path / "mlruns" / "mlflow.db"
+    path.parent.mkdir()
+    shutil.copy(empty_store, path)
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture(scope="session")
+def server(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of one real MLflow server, for all tests."""
+    folder = tmp_path_factory.mktemp("server")
+    shutil.copy(empty_store, folder / "mlflow.db")
+    with serving(f"sqlite:///{folder / 'mlflow.db'}", artifacts=folder / "kept-apart") as address:
+        yield address
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """MLflow 3.17 itself uses a deprecated SQLAlchemy option; only that warning is let through."""
+    for item in items:
+        item.add_marker(pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy"))

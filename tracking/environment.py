@@ -1,0 +1,116 @@
+"""What a run was made with: command, commit, versions; and the keys that must never be kept."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = (
+    "reno-dspy",
+    "dspy",
+    "gepa",
+    "litellm",
+    "transformers",
+    "trl",
+    "peft",
+    "torch",
+    "datasets",
+    "mlflow",
+    "markitdown",
+    "pypdfium2",
+    "python-crfsuite",
+)
+HIDDEN = "***"
+# `max_tokens` and `eos_token` are no secrets, so fields are judged more narrowly than variables.
+_SECRET_FIELD = re.compile(
+    r"(^|[._-])(api_?key|(auth|access|hf|bearer)_?token|secret|password|credentials?)$",
+    re.IGNORECASE,
+)
+_SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
+_SECRET_FLAG = re.compile(r"^--[\w.-]*(key|token|secret|password)(=|$)", re.IGNORECASE)
+_SECRET_PAIR = re.compile(r"([\w.]*(?:api_?key|token|secret|password))=\S+", re.IGNORECASE)
+_SHORTEST_SECRET = 8
+
+
+def about() -> dict[str, str]:
+    """Tags that say what made a run: command line, git commit (in a checkout), versions."""
+    tags = {"command": command_line(sys.argv), "version.python": sys.version.split()[0]}
+    tags |= {f"version.{name}": found for name in PACKAGES if (found := _version(name))}
+    return tags | _git()
+
+
+def command_line(argv: list[str]) -> str:
+    """The command that reproduces a run, with the values of key-like options hidden."""
+    words = ["reno", *argv[1:]]
+    shown = []
+    for before, word in zip(["", *words], words, strict=False):
+        flag = _SECRET_FLAG.match(before)
+        if flag and not flag.group(2):
+            word = HIDDEN
+        elif _SECRET_FLAG.match(word) and "=" in word:
+            word = word.partition("=")[0] + f"={HIDDEN}"
+        shown.append(_SECRET_PAIR.sub(rf"\1={HIDDEN}", word))
+    return shlex.join(shown)
+
+
+def scrub(value: Any, secrets: frozenset[str] | None = None) -> Any:
+    """`value` (JSON-like) without keys: by the name of a field, and by the value of a variable."""
+    if secrets is None:
+        secrets = secret_values()
+    if isinstance(value, Mapping):
+        return {
+            name: HIDDEN if _names_a_secret(str(name), inner) else scrub(inner, secrets)
+            for name, inner in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [scrub(inner, secrets) for inner in value]
+    if isinstance(value, str):
+        for secret in secrets:
+            value = value.replace(secret, HIDDEN)
+    return value
+
+
+def secret_values() -> frozenset[str]:
+    """The values of environment variables whose name says that they are keys."""
+    return frozenset(
+        value
+        for name, value in os.environ.items()
+        if _SECRET_VARIABLE.search(name) and len(value) >= _SHORTEST_SECRET
+    )
+
+
+def _names_a_secret(name: str, value: Any) -> bool:
+    return isinstance(value, str) and bool(value) and bool(_SECRET_FIELD.search(name))
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _git() -> dict[str, str]:
+    """The commit of the checkout that this code runs from, and whether it was changed."""
+    root = Path(__file__).resolve().parents[1]
+    if not (root / ".git").exists():
+        return {}
+    try:
+        commit = _ask_git(root, "rev-parse", "HEAD")
+        changed = bool(_ask_git(root, "status", "--porcelain", "--untracked-files=no"))
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    return {"mlflow.source.git.commit": commit, "git.changed": str(changed).lower()}
+
+
+def _ask_git(root: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(root), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    return done.stdout.strip()

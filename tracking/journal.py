@@ -1,0 +1,227 @@
+"""The journal of a run: all that a job told its tracker, kept in the run directory first.
+
+`RUN_DIR/tracking.jsonl` has one event a line. The store is written from it, so that a run made while the
+store was away, or with `--no-tracking`, can be written later (`reno runs log RUN_DIR`). `JournalTracker`
+is the tracker that only keeps the journal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from reno_dspy.rundir import JsonlLog
+from reno_dspy.tracker import DataRef
+from tracking.environment import about, scrub
+
+Event = dict[str, Any]
+JOURNAL = "tracking.jsonl"
+
+
+class Journal:
+    """The events of one run directory. What was told already is not told again on resume."""
+
+    def __init__(self, run_dir: Path, told: Callable[[], None] = lambda: None) -> None:
+        """`told` is called, under the journal's lock, whenever an event was added."""
+        self.run_dir = run_dir
+        self._log = JsonlLog(run_dir / JOURNAL)
+        self.events: list[Event] = self._log.read()
+        self.told = told
+        self.run_id: Callable[[str], str | None] = lambda run: None
+        self._write: Callable[[Event], None] | None = None
+        self._lock = threading.RLock()
+        self._known: dict[tuple[str, ...], Any] = {}
+        for event in self.events:
+            self._unknown(event)
+
+    @property
+    def identity(self) -> str:
+        """The id under which a store recognizes this journal's runs; made by its first event."""
+        return str(self.events[0]["identity"])
+
+    @contextmanager
+    def writing(self) -> Iterator[Journal]:
+        """Open the journal for new events."""
+        with self._log.appending() as file:
+            self._write = file.write
+            yield self
+
+    def add(self, run: str, do: str, **details: Any) -> None:
+        """Keep an event of the run `run` ("" is the job's own), unless it says nothing new."""
+        with self._lock:
+            event = scrub({"do": do, "run": run, "at": _now(), **details})
+            event = self._unknown(event)
+            if event is None:
+                return
+            if self._write is None:
+                raise RuntimeError("The journal is not open for writing.")
+            self._write(event)
+            self.events.append(event)
+            self.told()
+
+    def wall_seconds(self) -> float:
+        """Seconds that the job ran, all its sessions together (to its last event each)."""
+        total = 0
+        since = last = None
+        for event in self.events:
+            if event["run"] == "" and event["do"] in ("start", "resume"):
+                total += last - since if since is not None and last is not None else 0
+                since = event["at"]
+            last = event["at"]
+        now = _now()
+        return (total + (now - since if since is not None else 0)) / 1000
+
+    def _unknown(self, event: Event) -> Event | None:
+        """The part of an event that is new: None when nothing is."""
+        run, do = event["run"], event["do"]
+        if do in ("params", "tags", "metrics"):
+            step = str(event.get("step"))
+            new = {
+                name: value
+                for name, value in event["values"].items()
+                if self._remember((run, do, name, step), value, once=do == "params")
+            }
+            return {**event, "values": new} if new else None
+        if do in ("data", "text", "describe"):
+            told = {key: value for key, value in event.items() if key != "at"}
+            key = (run, do, event.get("name", ""), event.get("context", ""))
+            return event if self._remember(key, _digest(told)) else None
+        return event
+
+    def _remember(self, key: tuple[str, ...], value: Any, *, once: bool = False) -> bool:
+        """Whether `value` is new under `key`; with `once`, the first value stands."""
+        if key in self._known and (once or self._known[key] == value):
+            return False
+        self._known[key] = value
+        return True
+
+
+class JournalRun:
+    """A run that tells its journal (`reno_dspy.tracker.Run`)."""
+
+    def __init__(self, journal: Journal, key: str) -> None:
+        self._journal = journal
+        self._key = key
+
+    @property
+    def id(self) -> str | None:
+        """The store's id of this run; None while no store has it."""
+        return self._journal.run_id(self._key)
+
+    def params(self, values: Mapping[str, object]) -> None:
+        """Keep parameters; nested mappings become dotted names, other values JSON."""
+        self._journal.add(self._key, "params", values=flatten(scrub(dict(values))))
+
+    def metrics(self, values: Mapping[str, float | None], step: int | None = None) -> None:
+        """Keep metrics; None (undefined) is left out."""
+        defined = {name: float(value) for name, value in values.items() if value is not None}
+        self._journal.add(self._key, "metrics", values=defined, step=step)
+
+    def tags(self, values: Mapping[str, str]) -> None:
+        """Keep tags."""
+        self._journal.add(self._key, "tags", values={k: str(v) for k, v in values.items()})
+
+    def data(self, data: DataRef, context: str) -> None:
+        """Keep a data set as input."""
+        reference = {"name": data.name, "digest": data.digest, "path": data.path, "rows": data.rows}
+        self._journal.add(self._key, "data", context=context, **reference)
+
+    def artifact(self, path: Path, folder: str = "") -> None:
+        """Keep where a file or directory lies; a store copies it."""
+        inside = path.resolve().is_relative_to(self._journal.run_dir.resolve())
+        shown = os.path.relpath(path, self._journal.run_dir) if inside else str(path.resolve())
+        self._journal.add(self._key, "artifact", path=shown, folder=folder)
+
+    def text(self, text: str, name: str) -> None:
+        """Keep `text` as the artifact `name`."""
+        self._journal.add(self._key, "text", text=text, name=name)
+
+    def describe(self, markdown: str) -> None:
+        """Keep the description."""
+        self._journal.add(self._key, "describe", text=markdown)
+
+    @contextmanager
+    def child(self, name: str) -> Iterator[JournalRun]:
+        """A nested run; the same name continues it after a resume."""
+        key = f"{self._key}/{name}".lstrip("/")
+        self._journal.add(key, "child", name=name, parent=self._key)
+        run = JournalRun(self._journal, key)
+        with _ending(self._journal, key):
+            yield run
+
+
+class JournalTracker:
+    """The tracker for `--no-tracking`: all is kept in the run directory, nothing sent."""
+
+    @contextmanager
+    def start(
+        self, job: str, name: str, *, run_dir: Path, config: Mapping[str, object]
+    ) -> Iterator[JournalRun]:
+        """Open a run of `job`, of which only the journal is kept."""
+        with Journal(run_dir).writing() as journal, open_run(journal, job, name, config) as run:
+            yield run
+
+
+@contextmanager
+def open_run(
+    journal: Journal, job: str, name: str, config: Mapping[str, object]
+) -> Iterator[JournalRun]:
+    """The job's own run: started or resumed, with configuration, environment, wall time, ending."""
+    if journal.events:
+        journal.add("", "resume")
+    else:
+        journal.add("", "start", job=job, name=name, identity=uuid4().hex)
+    run = JournalRun(journal, "")
+    run.tags({"job": job, **about()})
+    run.params(config)
+    run.text(
+        json.dumps(scrub(dict(config)), indent=2, ensure_ascii=False, default=str), "config.json"
+    )
+    with ExitStack() as stack:
+        stack.enter_context(_ending(journal, ""))
+        stack.callback(lambda: run.metrics({"wall_s": journal.wall_seconds()}))
+        yield run
+
+
+@contextmanager
+def _ending(journal: Journal, key: str) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        journal.add(key, "end", status="KILLED")
+        raise
+    except BaseException as error:
+        journal.add(key, "tags", values={"error": f"{type(error).__name__}: {error}"})
+        journal.add(key, "text", text=traceback.format_exc(), name="error.txt")
+        journal.add(key, "end", status="FAILED")
+        raise
+    journal.add(key, "end", status="FINISHED")
+
+
+def flatten(values: Mapping[str, object], prefix: str = "") -> dict[str, str]:
+    """Nested mappings as dotted names; strings as they are, all else as JSON."""
+    flat: dict[str, str] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping) and value:
+            flat |= flatten(value, f"{prefix}{name}.")
+        else:
+            is_text = isinstance(value, str)
+            flat[f"{prefix}{name}"] = str(value) if is_text else json.dumps(value, default=str)
+    return flat
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _now() -> int:
+    return int(time.time() * 1000)

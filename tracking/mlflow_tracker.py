@@ -1,0 +1,210 @@
+"""The tracker that writes to MLflow (`reno_dspy.tracker.Tracker`).
+
+Every job passes it to what it runs; nothing else in the project writes runs. Run ids are explicit
+everywhere: there is no global active run that threads could confuse. What a job tells goes to the
+journal in the run directory first and from there to the store; sending an event twice changes nothing,
+so a store that comes back late, or a `kill -9` in between, leaves nothing out and nothing double.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reno_dspy.errors import JobError
+from reno_dspy.rundir import write_json
+from tracking.journal import Event, Journal, JournalRun, open_run
+from tracking.store import experiment_id, open_client, public_uri, store_uri
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
+
+STATE = "tracking.json"
+IDENTITY = "reno.run"
+_LONGEST_PARAM = 6000
+_LONGEST_TAG = 5000
+_LONGEST_DIGEST = 36
+_BATCH = 100  # MLflow's limit for parameters and tags in one request
+
+
+class MlflowTracker:
+    """Writes runs to the MLflow store at `uri` (default: see `tracking.store`)."""
+
+    def __init__(self, uri: str | None = None) -> None:
+        self.uri = uri or store_uri()
+
+    @contextmanager
+    def start(
+        self, job: str, name: str, *, run_dir: Path, config: Mapping[str, object]
+    ) -> Iterator[JournalRun]:
+        """Open a run of `job`; a resumed `run_dir` continues its earlier run.
+
+        The run ends as FINISHED, as FAILED when the body raises, as KILLED on Ctrl-C. A store that
+        cannot be reached is reported once; the job goes on and the journal keeps all.
+        """
+        journal = Journal(run_dir)
+        sender = Sender(journal, self.uri)
+        journal.told = sender.send
+        journal.run_id = sender.run_id
+        with journal.writing():
+            try:
+                with open_run(journal, job, name, config) as run:
+                    yield run
+            finally:
+                sender.close()
+
+
+def log_run_dir(run_dir: Path, uri: str | None = None) -> str:
+    """Write what the store does not have yet of a run directory's journal; returns the run's id.
+
+    Raises JobError when the store cannot be reached or the directory has no journal.
+    """
+    journal = Journal(run_dir)
+    if not journal.events:
+        raise JobError(f"{run_dir} keeps no record of a run (no tracking.jsonl): nothing to log.")
+    sender = Sender(journal, uri or store_uri())
+    sender.send()
+    sender.close()
+    if sender.trouble is not None:
+        raise JobError(f"{_cannot_reach(sender.uri, sender.trouble)} Try again when it is back.")
+    return str(sender.run_id(""))
+
+
+class Sender:
+    """Sends a journal's events, in order, to one store; remembers how far it came."""
+
+    def __init__(self, journal: Journal, uri: str) -> None:
+        self.uri = uri
+        self.trouble: Exception | None = None
+        self._journal = journal
+        self._client: MlflowClient | None = None
+        self._path = journal.run_dir / STATE
+        self._stores = _read_state(self._path)
+        state = self._stores.setdefault(public_uri(uri), {"sent": 0, "runs": {}})
+        self._sent: int = state["sent"]
+        self._runs: dict[str, str] = state["runs"]
+
+    def run_id(self, key: str) -> str | None:
+        """The store's id of the run `key`; None while it has none."""
+        return self._runs.get(key)
+
+    def send(self) -> None:
+        """Send all that was not sent yet. The first failure is told; from then on nothing is sent."""
+        if self.trouble is not None:
+            return
+        try:
+            if self._client is None:
+                self._client = open_client(self.uri)
+            while self._sent < len(self._journal.events):
+                self._apply(self._client, self._journal.events[self._sent])
+                self._sent += 1
+        except Exception as error:  # noqa: BLE001  whatever fails here, the job must go on
+            self.trouble = error
+            print(
+                f"\nreno: {_cannot_reach(self.uri, error)} The job goes on; write the run later "
+                f"with: reno runs log {self._journal.run_dir}",
+                file=sys.stderr,
+            )
+
+    def close(self) -> None:
+        """Remember what was sent."""
+        self._stores[public_uri(self.uri)] = {"sent": self._sent, "runs": self._runs}
+        write_json(self._path, self._stores)
+
+    def _apply(self, client: MlflowClient, event: Event) -> None:
+        do, key = event["do"], event["run"]
+        if do in ("start", "child"):
+            self._open(client, event)
+            return
+        run = self._runs[key]
+        if do == "resume":
+            client.update_run(run, status="RUNNING")
+        elif do == "end":
+            client.set_terminated(run, status=event["status"], end_time=event["at"])
+        elif do == "describe":
+            client.set_tag(run, "mlflow.note.content", event["text"][:_LONGEST_TAG])
+        elif do == "text":
+            client.log_text(run, event["text"], event["name"])
+        elif do == "artifact":
+            _log_artifact(client, run, self._journal.run_dir, event)
+        elif do == "data":
+            _log_data(client, run, event)
+        else:
+            _log_values(client, run, event)
+
+    def _open(self, client: MlflowClient, event: Event) -> None:
+        """Create the run of an event, or find the one that an earlier try created."""
+        identity = f"{self._journal.identity}/{event['run']}"
+        tags = {IDENTITY: identity}
+        if event["do"] == "start":
+            experiment = experiment_id(client, event["job"])
+        else:
+            parent = self._runs[event["parent"]]
+            experiment = str(client.get_run(parent).info.experiment_id)
+            tags["mlflow.parentRunId"] = parent
+        found = client.search_runs([experiment], f"tags.`{IDENTITY}` = '{identity}'", max_results=1)
+        if found:
+            run = found[0]
+            client.update_run(run.info.run_id, status="RUNNING")
+        else:
+            run = client.create_run(experiment, event["at"], tags, run_name=event["name"])
+        self._runs[event["run"]] = str(run.info.run_id)
+        self.close()
+
+
+def _cannot_reach(uri: str, error: Exception) -> str:
+    reason = (
+        str(error).strip().splitlines()[0][:300] if str(error).strip() else type(error).__name__
+    )
+    return f"Tracking: cannot write to the MLflow store {public_uri(uri)} ({public_uri(reason)})."
+
+
+def _read_state(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    state: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return state
+
+
+def _log_values(client: MlflowClient, run: str, event: Event) -> None:
+    """Parameters, tags or metrics, in batches of what a store takes at once."""
+    from mlflow.entities import Metric, Param, RunTag
+
+    items = list(event["values"].items())
+    for start in range(0, len(items), _BATCH):
+        part = items[start : start + _BATCH]
+        if event["do"] == "metrics":
+            step, at = event["step"] or 0, event["at"]
+            client.log_batch(run, metrics=[Metric(name, v, at, step) for name, v in part])
+        elif event["do"] == "params":
+            client.log_batch(run, params=[Param(name, v[:_LONGEST_PARAM]) for name, v in part])
+        else:
+            client.log_batch(run, tags=[RunTag(name, v[:_LONGEST_TAG]) for name, v in part])
+
+
+def _log_data(client: MlflowClient, run: str, event: Event) -> None:
+    from mlflow.entities import Dataset, DatasetInput, InputTag
+
+    dataset = Dataset(
+        name=event["name"],
+        digest=event["digest"][:_LONGEST_DIGEST],
+        source_type="local",
+        source=json.dumps({"uri": event["path"]}),
+        profile=json.dumps({"num_rows": event["rows"]}),
+    )
+    context = InputTag("mlflow.data.context", event["context"])
+    client.log_inputs(run, [DatasetInput(dataset, [context])])
+    client.set_tag(run, f"data.{event['context']}", event["digest"])
+
+
+def _log_artifact(client: MlflowClient, run: str, run_dir: Path, event: Event) -> None:
+    path = run_dir / event["path"]
+    folder = event["folder"] or None
+    if path.is_dir():
+        client.log_artifacts(run, str(path), folder)
+    elif path.exists():
+        client.log_artifact(run, str(path), folder)

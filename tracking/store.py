@@ -1,0 +1,101 @@
+"""Where runs are kept: the MLflow store of this project, and a client for it.
+
+`MLFLOW_TRACKING_URI` names any MLflow store or server. Without it, runs go to `mlruns/` in the working
+directory: `mlflow.db` (SQLite) and `artifacts/` beside it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
+
+FOLDER = "mlruns"
+PREFIX = "reno/"
+
+# A dead server must cost a job seconds, not MLflow's default of several minutes.
+_DEFAULTS = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+    "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "GIT_PYTHON_REFRESH": "quiet",
+}
+
+
+def store_uri() -> str:
+    """The URI of the store: MLFLOW_TRACKING_URI, else SQLite in `mlruns/` of the working directory."""
+    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{Path.cwd() / FOLDER / 'mlflow.db'}"
+
+
+def public_uri(uri: str) -> str:
+    """`uri` without user name and password, fit to be printed and kept."""
+    return re.sub(r"(?<=://)[^/@]*@", "", uri)
+
+
+def is_remote(uri: str) -> bool:
+    """Whether a server keeps the runs (it then decides where artifacts lie)."""
+    return uri.startswith(("http://", "https://", "databricks"))
+
+
+def artifact_root(uri: str) -> Path | None:
+    """The folder for the artifacts of a local SQLite store, beside its database; None elsewhere."""
+    if not uri.startswith("sqlite:///"):
+        return None
+    return Path(uri.removeprefix("sqlite:///")).resolve().parent / "artifacts"
+
+
+def open_client(uri: str | None = None) -> MlflowClient:
+    """A client of the store at `uri` (default: `store_uri()`); a new local store is created."""
+    prepare_environment()
+    from mlflow.tracking import MlflowClient
+
+    uri = uri or store_uri()
+    root = artifact_root(uri)
+    if root is not None:
+        root.mkdir(parents=True, exist_ok=True)
+    return MlflowClient(tracking_uri=uri, registry_uri=uri)
+
+
+def prepare_environment() -> None:
+    """Set what MLflow reads when it is imported: no telemetry, short retries, no chatter."""
+    for name, value in _DEFAULTS.items():
+        os.environ.setdefault(name, value)
+    for name in ("alembic", "mlflow.store.db.utils", "mlflow.tracking.fluent"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+
+
+def experiment_id(client: MlflowClient, job: str) -> str:
+    """The id of the experiment of a job kind (`reno/evaluate`, ...), created when missing."""
+    from mlflow.exceptions import MlflowException
+
+    name = PREFIX + job
+    found = client.get_experiment_by_name(name)
+    if found is not None:
+        return str(found.experiment_id)
+    root = artifact_root(client.tracking_uri)
+    location = (root / job).as_uri() if root is not None else None
+    try:
+        return str(client.create_experiment(name, artifact_location=location))
+    except MlflowException:
+        # Another job of the same kind has just created it.
+        found = client.get_experiment_by_name(name)
+        if found is None:
+            raise
+        return str(found.experiment_id)
+
+
+def experiment_ids(client: MlflowClient, jobs: tuple[str, ...] = ()) -> list[str]:
+    """The ids of this project's experiments: those of `jobs`, or all."""
+    wanted = {PREFIX + job for job in jobs}
+    return [
+        str(experiment.experiment_id)
+        for experiment in client.search_experiments(filter_string=f"name LIKE '{PREFIX}%'")
+        if not wanted or experiment.name in wanted
+    ]
