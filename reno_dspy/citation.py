@@ -85,7 +85,8 @@ def text_of(element: Element) -> str:
 
 def name_of(element: Element) -> str:
     """The element's local name."""
-    return etree.QName(element).localname
+    name: str = etree.QName(element).localname
+    return name
 
 
 def read_values(element: Element, names: Iterable[str] = FIELDS) -> Values:
@@ -106,7 +107,7 @@ def read(completion: str, names: Iterable[str] = FIELDS) -> Reading:
     """
     names = tuple(names)
     body, fenced, thought = _unwrap(completion)
-    nothing: Values = {name: () for name in names}
+    nothing: Values = dict.fromkeys(names, ())
     try:
         root = parse(body)
     except MalformedXml as error:

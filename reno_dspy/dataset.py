@@ -134,7 +134,7 @@ def save(
     digest = hashlib.sha256(
         json.dumps({name: digest_rows(rows) for name, rows in splits.items()}).encode()
     ).hexdigest()[:16]
-    files = sorted(p for p in out.rglob("*.parquet")) + [out / "README.md"]
+    files = [*sorted(out.rglob("*.parquet")), out / "README.md"]
     whole = {
         **manifest,
         "digest": digest,

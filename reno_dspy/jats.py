@@ -139,7 +139,8 @@ def _serialize(element: Element) -> str:
     alone = copy.deepcopy(element)
     alone.tail = None
     etree.cleanup_namespaces(alone)
-    return etree.tostring(alone, encoding="unicode")
+    xml: str = etree.tostring(alone, encoding="unicode")
+    return xml
 
 
 def _doi(root: Element) -> str | None:

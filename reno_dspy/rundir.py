@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -70,6 +70,11 @@ class JsonlLog:
         self._cut_torn_line()
         with open(self.path, "a", encoding="utf-8") as file:
             yield _Appender(file)
+
+    def replace(self, records: Iterable[Mapping[str, Any]]) -> None:
+        """Write the log anew with `records` alone, atomically."""
+        lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+        write_text(self.path, "".join(lines))
 
     def _cut_torn_line(self) -> None:
         if not self.path.exists():
