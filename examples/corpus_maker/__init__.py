@@ -1,0 +1,1 @@
+"""Parts of the sample corpus maker: words -> works -> tokens -> PDF and JATS."""
