@@ -117,9 +117,7 @@ async def _answer_pending(
                     out.write(_record(i, rows[i], completion))
                     meter.count(completion)
 
-        async with asyncio.TaskGroup() as group:
-            for _ in range(workers):
-                group.create_task(work())
+        await asyncio.gather(*(work() for _ in range(workers)))
 
 
 class _Meter:

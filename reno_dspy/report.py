@@ -186,11 +186,14 @@ def _field_reports(
     reports = []
     for column in range(columns):
         sums = {name: int(array[:, column].sum()) for name, array in counts.items()}
-        shares = {m: _percent(sums[top], sums[bottom]) for m, (top, bottom) in MEASURES.items()}
-        intervals = {}
+        shares: dict[str, Any] = {
+            m: _percent(sums[top], sums[bottom]) for m, (top, bottom) in MEASURES.items()
+        }
+        intervals: dict[str, tuple[float, float] | None] = {}
         for i, measure in enumerate(MEASURES):
             one = found[i * columns + column]
-            intervals[measure] = one and (round(100 * one.low, 2), round(100 * one.high, 2))
+            ends = (round(100 * one.low, 2), round(100 * one.high, 2)) if one else None
+            intervals[measure] = ends
         reports.append(FieldReport(**sums, **shares, intervals=intervals))
     return {"fields": dict(zip(FIELDS, reports, strict=False)), "overall": reports[-1]}
 

@@ -17,11 +17,13 @@ from typing import IO, Any
 from reno_dspy.errors import InputError
 
 CONFIG = "config.json"
+# A lone surrogate, which an LM can produce, is written as the escape that JSON has for it.
+_SURROGATES = "backslashreplace"
 
 
 def write_text(path: Path, text: str) -> None:
     """Write `text` to `path` so that a reader sees the old file or the whole new one."""
-    with _replacing(path, "w", encoding="utf-8") as file:
+    with _replacing(path, "w", encoding="utf-8", errors=_SURROGATES) as file:
         file.write(text)
 
 
@@ -68,7 +70,7 @@ class JsonlLog:
         """Open for appending; every record is flushed before `write` returns."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._cut_torn_line()
-        with open(self.path, "a", encoding="utf-8") as file:
+        with open(self.path, "a", encoding="utf-8", errors=_SURROGATES) as file:
             yield _Appender(file)
 
     def replace(self, records: Iterable[Mapping[str, Any]]) -> None:
