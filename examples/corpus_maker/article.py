@@ -33,6 +33,8 @@ class Reference:
 
 @dataclass(frozen=True)
 class Section:
+    """A heading and its paragraphs."""
+
     title: str
     paragraphs: list[str]
 
@@ -70,10 +72,12 @@ class Article:
 
     @property
     def numbered(self) -> bool:
+        """Whether the list is in the order of citation, with numbers."""
         return self.style in NUMBERED
 
     @property
     def terms(self) -> Terms:
+        """The small words of the article's language."""
         return TERMS[self.lang]
 
 

@@ -96,7 +96,9 @@ def url_in_title(tokens: Tokens) -> Tokens | None:
 
 def too_few_elements(tokens: Tokens) -> Tokens | None:
     """Only the year is tagged."""
-    return [token if token.field == "year" else replace(token, field="", person="") for token in tokens]
+    return [
+        token if token.field == "year" else replace(token, field="", person="") for token in tokens
+    ]
 
 
 def surname_mismatch(tokens: Tokens) -> Tokens | None:

@@ -15,17 +15,18 @@ CITED = {
     "fr": ["fr"] * 9 + ["en"] * 4 + ["de", "it", "es"],
     "de": ["de"] * 10 + ["en"] * 4 + ["fr", "it"],
 }
+KINDS = ("journal", "book", "chapter", "thesis", "confproc", "webpage", "report")
 SHARES = {
-    "nature": {"journal": 60, "book": 10, "chapter": 11, "thesis": 5, "confproc": 6, "webpage": 4, "report": 4},
-    "health": {"journal": 63, "book": 9, "chapter": 9, "thesis": 5, "confproc": 4, "webpage": 5, "report": 5},
-    "culture": {"journal": 44, "book": 20, "chapter": 17, "thesis": 6, "confproc": 4, "webpage": 5, "report": 4},
-}
+    "nature": (60, 10, 11, 5, 6, 4, 4),
+    "health": (63, 9, 9, 5, 4, 5, 5),
+    "culture": (44, 20, 17, 6, 4, 5, 4),
+}  # percent, in the order of KINDS
 TEMPLATE = {"book": "book", "webpage": "web", "report": "report"}
 
 
 def kinds(domain: str, count: int, rng: random.Random) -> list[str]:
     """`count` kinds in the shares of the domain (largest remainders), shuffled."""
-    exact = {kind: share * count / 100 for kind, share in SHARES[domain].items()}
+    exact = {kind: share * count / 100 for kind, share in zip(KINDS, SHARES[domain], strict=True)}
     whole = {kind: int(value) for kind, value in exact.items()}
     rest = sorted(exact, key=lambda kind: whole[kind] - exact[kind])
     for kind in rest[: count - sum(whole.values())]:
@@ -49,6 +50,7 @@ def people(words: Vocabulary, rng: random.Random, most: int) -> tuple[Person, ..
 
 
 def pages(rng: random.Random) -> tuple[str, str]:
+    """A first and a last page, at most 28 apart."""
     first = rng.randint(1, 640)
     return str(first), str(first + rng.randint(4, 28))
 
@@ -79,19 +81,16 @@ def _journal(base: Work, words: Vocabulary, domain: str, rng: random.Random) -> 
 def _part(base: Work, words: Vocabulary, domain: str, rng: random.Random) -> Work:
     """A chapter or a conference paper."""
     fpage, lpage = pages(rng)
+    base = replace(base, fpage=fpage, lpage=lpage)
     if base.kind == "chapter":
         publisher, place = rng.choice(words.publishers)
         source = vocabulary.title(words, domain, "book", rng)
         taken = {author.surname for author in base.authors}
         editors = tuple(p for p in people(words, rng, 3) if p.surname not in taken)
-        return replace(
-            base, source=source, editors=editors, publisher=publisher, place=place, fpage=fpage, lpage=lpage
-        )
+        return replace(base, source=source, editors=editors, publisher=publisher, place=place)
     conference, place = rng.choice(words.conferences)
     publisher = words.publishers[0][0]
-    return replace(
-        base, source=conference, publisher=publisher, place=place, fpage=fpage, lpage=lpage
-    )
+    return replace(base, source=conference, publisher=publisher, place=place)
 
 
 def _whole(base: Work, words: Vocabulary, rng: random.Random) -> Work:
@@ -104,7 +103,8 @@ def _whole(base: Work, words: Vocabulary, rng: random.Random) -> Work:
         publisher, place = rng.choice(words.universities)
         return replace(base, publisher=publisher, place=place, authors=base.authors[:1])
     place = rng.choice(words.publishers)[1]
-    url = f"{rng.choice(words.sites)}/{rng.choice(['docs', 'open', 'themes', 'p'])}/{rng.randint(11, 990)}"
+    folder = rng.choice(["docs", "open", "themes", "p"])
+    url = f"{rng.choice(words.sites)}/{folder}/{rng.randint(11, 990)}"
     accessed = (rng.randint(2019, 2024), rng.randint(1, 12), rng.randint(1, 28))
     collab = rng.choice(words.collabs) if base.kind == "report" or rng.random() < 0.7 else ""
     authors = () if collab else base.authors[:2]

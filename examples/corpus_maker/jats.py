@@ -28,7 +28,8 @@ def field(token: Token, manner: str, prefix: str = "xlink") -> str:
     name = token.field
     value = _value(token)
     if name == "uri":
-        return f'<ext-link ext-link-type="uri" {prefix}:href={quoteattr(token.text)}>{value}</ext-link>'
+        href = quoteattr(token.text)
+        return f'<ext-link ext-link-type="uri" {prefix}:href={href}>{value}</ext-link>'
     if name == "doi" and manner == "ore":
         href = quoteattr(f"https://doi.org/{token.text}")
         return f'<ext-link ext-link-type="doi" {prefix}:href={href}>{value}</ext-link>'
@@ -155,6 +156,7 @@ def _front(article: Article) -> str:
       <pub-date><year>{article.year}</year></pub-date>
       <volume>{article.volume}</volume>
       <issue>{article.issue}</issue>
+      <fpage>{article.first_page}</fpage>
       <abstract><p>{abstract}</p></abstract>
     </article-meta>
   </front>"""

@@ -56,7 +56,9 @@ def _title(article: Article) -> list[Flowable]:
     flow = [
         Paragraph(escape(article.title), head),
         Paragraph(escape(names), _style(article, 11, spaceAfter=2, **left)),
-        Paragraph(f"<i>{escape(article.affiliation)}</i>", _style(article, 9, spaceAfter=7, **left)),
+        Paragraph(
+            f"<i>{escape(article.affiliation)}</i>", _style(article, 9, spaceAfter=7, **left)
+        ),
         Paragraph(f"<b>{terms.abstract}.</b> {escape(abstract)}", small),
         Paragraph(f"<b>{terms.keywords}:</b> {escape(article.keywords)}", small),
     ]
@@ -98,8 +100,7 @@ def _story(article: Article) -> list[Flowable]:
     return flow
 
 
-def _furniture(article: Article) -> Callable[[Any, Any], None]:
-    """Running head and page number of a page."""
+def _running_head(article: Article) -> Callable[[Any, Any], None]:
     issue = f"{article.running}, v. {article.volume}, n. {article.issue}, {article.year}"
     names = " & ".join(person.surname for person in article.authors[:2])
 
@@ -111,6 +112,14 @@ def _furniture(article: Article) -> Callable[[Any, Any], None]:
             canvas.drawRightString(WIDTH - MARGIN, HEAD, names)
         canvas.setLineWidth(0.4)
         canvas.line(MARGIN, HEAD - 4, WIDTH - MARGIN, HEAD - 4)
+        canvas.restoreState()
+
+    return draw
+
+
+def _page_number(article: Article) -> Callable[[Any, Any], None]:
+    def draw(canvas: Any, document: Any) -> None:
+        canvas.saveState()
         canvas.setFont("Times-Roman", 9)
         canvas.drawCentredString(WIDTH / 2, FOOT, str(article.first_page + document.page - 1))
         canvas.restoreState()
@@ -119,9 +128,7 @@ def _furniture(article: Article) -> Callable[[Any, Any], None]:
 
 
 def _frame(left: float, width: float, top: float) -> Frame:
-    return Frame(
-        left, BOTTOM, width, top - BOTTOM, leftPadding=0, rightPadding=0, topPadding=0, bottomPadding=0
-    )
+    return Frame(left, BOTTOM, width, top - BOTTOM, 0, 0, 0, 0)
 
 
 def _columns(article: Article, top: float) -> list[Frame]:
@@ -146,14 +153,16 @@ def write(article: Article, path: Path) -> None:
     full = WIDTH - 2 * MARGIN
     title = _title(article)
     used = _height(title, full) + 6
-    block = Frame(
-        MARGIN, TOP - used, full, used, leftPadding=0, rightPadding=0, topPadding=0, bottomPadding=0
-    )
-    draw = _furniture(article)
+    block = Frame(MARGIN, TOP - used, full, used, 0, 0, 0, 0)
     document = BaseDocTemplate(
         str(path), pagesize=A4, invariant=1, title=article.title, lang=article.lang,
         author=", ".join(person.surname for person in article.authors),
     )  # fmt: skip
-    first = PageTemplate("first", [block, *_columns(article, TOP - used)], onPage=draw)
-    document.addPageTemplates([first, PageTemplate("later", _columns(article, TOP), onPage=draw)])
+    furniture = {"onPage": _running_head(article), "onPageEnd": _page_number(article)}
+    document.addPageTemplates(
+        [
+            PageTemplate("first", [block, *_columns(article, TOP - used)], **furniture),
+            PageTemplate("later", _columns(article, TOP), **furniture),
+        ]
+    )
     document.build([*title, NextPageTemplate("later"), FrameBreak(), *_story(article)])

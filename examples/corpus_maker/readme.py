@@ -38,7 +38,10 @@ def _flaws(articles: list[Article]) -> list[tuple[str, str, str]]:
 
 
 def _overview(articles: list[Article]) -> str:
-    rows = ["| article | language | style | columns | references | cited types |", "|---|---|---|---|---|---|"]
+    rows = [
+        "| article | language | style | columns | references | cited types |",
+        "|---|---|---|---|---|---|",
+    ]
     for article in articles:
         kinds = Counter(reference.work.kind for reference in article.references)
         shown = ", ".join(f"{kind} {number}" for kind, number in sorted(kinds.items()))

@@ -49,7 +49,9 @@ def short(work: Work, style: str, terms: Terms) -> str:
     """The citation inside the brackets of an author-year text."""
     surnames = [author.surname for author in work.authors] or [work.collab]
     if style == "abnt":
-        names = "; ".join(surnames).upper() if len(surnames) < 4 else f"{surnames[0].upper()} et al."
+        names = (
+            "; ".join(surnames).upper() if len(surnames) < 4 else f"{surnames[0].upper()} et al."
+        )
         return f"{names}, {work.year}"
     if style == "deutsch":
         return f"{'/'.join(surnames[:2])} {work.year}"

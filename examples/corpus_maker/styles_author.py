@@ -37,7 +37,9 @@ def apa(work: Work, terms: Terms) -> list[Token]:
     _apa_names(line, work.authors, "author", terms)
     line.put("year", work.year, " (").say(f"{work.letter}). ")
     if work.kind == "journal":
-        line.put("article-title", work.title).stop().put("source", work.source, after=", ", face="i")
+        line.put("article-title", work.title).stop().put(
+            "source", work.source, after=", ", face="i"
+        )
         line.put("volume", work.volume, face="i").put("issue", work.issue, "(", ")").say(", ")
         line.put("elocation-id", work.elocation).put("fpage", work.fpage)
         line.put("lpage", work.lpage, "–").say(". ")
@@ -52,7 +54,9 @@ def apa(work: Work, terms: Terms) -> list[Token]:
     line.put("source", work.title, face="i")
     line.put("edition", terms.ordinals.get(work.edition, ""), " (", ".)")
     if work.kind == "thesis":
-        return line.say(f" [{terms.degree}, ").put("publisher-name", work.publisher, after="].").tokens
+        return (
+            line.say(f" [{terms.degree}, ").put("publisher-name", work.publisher, after="].").tokens
+        )
     line.stop()
     if work.publisher != work.collab or not work.url:
         line.put("publisher-name", work.publisher, after=". ")
@@ -72,7 +76,9 @@ def _abnt_names(line: Line, people: tuple[Person, ...], role: str) -> None:
 
 
 def _abnt_where(line: Line, work: Work) -> None:
-    line.put("publisher-loc", work.place, after=": ").put("publisher-name", work.publisher, after=", ")
+    line.put("publisher-loc", work.place, after=": ").put(
+        "publisher-name", work.publisher, after=", "
+    )
     line.put("year", work.year, after=".")
 
 
@@ -84,7 +90,9 @@ def abnt(work: Work, terms: Terms) -> list[Token]:
     _abnt_names(line, work.authors, "author")
     line.stop()
     if work.kind == "journal":
-        line.put("article-title", work.title).stop().put("source", work.source, after=", ", face="b")
+        line.put("article-title", work.title).stop().put(
+            "source", work.source, after=", ", face="b"
+        )
         line.put("volume", work.volume, "v. ", ", ").put("issue", work.issue, "n. ", ", ")
         line.put("elocation-id", work.elocation, after=", ").put("fpage", work.fpage, "p. ")
         line.put("lpage", work.lpage, "-", ", ").put("year", work.year, after=". ")

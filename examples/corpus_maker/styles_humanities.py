@@ -5,7 +5,7 @@ from .work import Line, Person, Token, Work
 
 
 def _inverted(line: Line, people: tuple[Person, ...], conjunction: str, comma: str) -> None:
-    """ "Surname, Given, and Given Surname"; with a slash as `comma` every name is inverted."""
+    """Put "Surname, Given, and Given Surname"; with a slash as `comma` every name is inverted."""
     for number, person in enumerate(people):
         key = f"author:{number}"
         last = number == len(people) - 1
@@ -41,7 +41,7 @@ def _head(work: Work, conjunction: str, comma: str = ", ") -> Line:
 
 
 def _quoted(line: Line, name: str, title: str) -> None:
-    """ “Title.” with the full stop inside, unless the title ends a sentence itself."""
+    """“Title.” with the full stop inside, unless the title ends a sentence itself."""
     line.put(name, title, "“", ("" if title[-1] in "?!" else ".") + "” ")
 
 
@@ -52,7 +52,9 @@ def chicago(work: Work, terms: Terms) -> list[Token]:
         _quoted(line, "article-title", work.title)
         line.put("source", work.source, face="i").put("volume", work.volume, " ")
         line.put("issue", work.issue, ", no. ").put("year", work.year, " (", "): ")
-        line.put("elocation-id", work.elocation).put("fpage", work.fpage).put("lpage", work.lpage, "–")
+        line.put("elocation-id", work.elocation).put("fpage", work.fpage).put(
+            "lpage", work.lpage, "–"
+        )
         return line.say(". ").put("doi", work.doi, "https://doi.org/", ".").tokens
     if work.kind in ("chapter", "confproc"):
         _quoted(line, "chapter-title" if work.kind == "chapter" else "article-title", work.title)
@@ -60,7 +62,9 @@ def chicago(work: Work, terms: Terms) -> list[Token]:
         line.say(", edited by " if work.editors else "")
         _editors(line, work.editors, " and ")
         line.put("fpage", work.fpage, ", ").put("lpage", work.lpage, "–", ". ")
-        line.put("publisher-loc", work.place, after=": ").put("publisher-name", work.publisher, after=", ")
+        line.put("publisher-loc", work.place, after=": ").put(
+            "publisher-name", work.publisher, after=", "
+        )
         return line.put("year", work.year, after=".").tokens
     if work.kind == "thesis":
         _quoted(line, "source", work.title)
@@ -68,7 +72,9 @@ def chicago(work: Work, terms: Terms) -> list[Token]:
         return line.put("year", work.year, after=".").tokens
     line.put("source", work.title, face="i").stop()
     line.put("edition", terms.ordinals.get(work.edition, ""), after=". ")
-    line.put("publisher-loc", work.place, after=": ").put("publisher-name", work.publisher, after=", ")
+    line.put("publisher-loc", work.place, after=": ").put(
+        "publisher-name", work.publisher, after=", "
+    )
     line.put("year", work.year, after=". ")
     if work.url:
         line.put("date-in-citation", terms.date(work.accessed), f"{terms.accessed} ", ". ")
@@ -97,7 +103,9 @@ def francais(work: Work, terms: Terms) -> list[Token]:
     line.put("edition", terms.ordinals.get(work.edition, ""), ", ", ".")
     line.say(f", {terms.thesis}" if work.kind == "thesis" else "")
     line.put("publisher-loc", work.place, ", ").put("publisher-name", work.publisher, ", ")
-    line.put("year", work.year, ", ").put("fpage", work.fpage, ", p. ").put("lpage", work.lpage, "-")
+    line.put("year", work.year, ", ").put("fpage", work.fpage, ", p. ").put(
+        "lpage", work.lpage, "-"
+    )
     line.put("uri", work.url, ", ")
     if work.url:
         line.put("date-in-citation", terms.date(work.accessed), f" ({terms.accessed} ", ")")

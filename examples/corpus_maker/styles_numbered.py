@@ -91,7 +91,9 @@ def ore(work: Work, terms: Terms) -> list[Token]:
     line = _authors(work, ORE_MOST)
     line.say(".: " if len(work.authors) > ORE_MOST else ": ")
     if work.kind == "journal":
-        line.put("article-title", work.title).stop().put("source", work.source_abbr, after=". ", face="i")
+        line.put("article-title", work.title).stop().put(
+            "source", work.source_abbr, after=". ", face="i"
+        )
         line.put("year", work.year, after="; ").put("volume", work.volume, face="b")
         line.put("issue", work.issue, "(", ")").say(": ")
         _range(line, work, "–", short=False)
@@ -103,12 +105,16 @@ def ore(work: Work, terms: Terms) -> list[Token]:
             names(line, work.editors, "editor", ORE_MOST)
             line.say(" (eds.) ")
         line.put("source", work.source, after=". ", face="i")
-        line.put("publisher-name", work.publisher, after=", ").put("publisher-loc", work.place, after=". ")
+        line.put("publisher-name", work.publisher, after=", ").put(
+            "publisher-loc", work.place, after=". "
+        )
         line.put("year", work.year, after="; ")
         _range(line, work, "–", short=False)
         return line.say(".").tokens
     line.put("source", work.title, face="i").stop()
     line.put("edition", _edition(work), after=". ")
     line.say("PhD thesis, " if work.kind == "thesis" else "")
-    line.put("publisher-name", work.publisher, after=", ").put("publisher-loc", work.place, after=". ")
+    line.put("publisher-name", work.publisher, after=", ").put(
+        "publisher-loc", work.place, after=". "
+    )
     return line.put("year", work.year, after=". ").put("uri", work.url).tokens

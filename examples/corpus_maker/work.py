@@ -81,7 +81,9 @@ class Line:
             self.tokens.append(Token(text, person=person))
         return self
 
-    def put(self, name: str, value: str, before: str = "", after: str = "", face: str = "") -> "Line":
+    def put(
+        self, name: str, value: str, before: str = "", after: str = "", face: str = ""
+    ) -> "Line":
         if value:
             self.say(before)
             self.tokens.append(Token(value, name, face=face))
