@@ -1,0 +1,53 @@
+"""Split by citing article into train, dev and test, with no reference on two sides.
+
+A work cited alike in two articles would leak. Joining such articles into one group would, in a large
+corpus, tie most of it together through a few works that everybody cites; so of references with the
+same normalized text only the first is kept (`drop_duplicates`), before the sample is drawn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+
+def normalized(plaintext: str) -> str:
+    """Letters and digits of a reference, without case: what makes two references the same."""
+    return re.sub(r"[\W_]+", "", plaintext.casefold())
+
+
+def first_of_each(texts: Iterable[str]) -> list[bool]:
+    """For each text, whether it is the first with its normalized form."""
+    seen: set[bytes] = set()
+    firsts = []
+    for text in texts:
+        key = hashlib.blake2b(normalized(text).encode(), digest_size=16).digest()
+        firsts.append(key not in seen)
+        seen.add(key)
+    return firsts
+
+
+def split_articles(
+    articles: Sequence[str], shares: Mapping[str, float], seed: int
+) -> dict[str, str]:
+    """Article -> split, so that the rows of each split are near its share.
+
+    `articles` names each row's citing article. Articles come in an order given by the seed and their
+    name; each goes to the split that lacks most of its share, so that even eight articles fill all.
+    """
+    sizes: dict[str, int] = {}
+    for article in articles:
+        sizes[article] = sizes.get(article, 0) + 1
+    wanted = {name: share * len(articles) for name, share in shares.items() if share > 0}
+    filled = dict.fromkeys(wanted, 0)
+    assigned: dict[str, str] = {}
+    for article in sorted(sizes, key=lambda name: _order(name, seed)):
+        split = max(wanted, key=lambda name: (wanted[name] - filled[name]) / wanted[name])
+        assigned[article] = split
+        filled[split] += sizes[article]
+    return assigned
+
+
+def _order(article: str, seed: int) -> str:
+    return hashlib.sha256(f"{seed}:{article}".encode()).hexdigest()
