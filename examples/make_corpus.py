@@ -30,6 +30,7 @@ def make(out: Path) -> list[article.Article]:
 
 
 def main() -> None:
+    """Read the command line and write the corpus."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=HERE / "corpus", help="folder to write to")
     out = parser.parse_args().out

@@ -41,7 +41,7 @@ def _head(work: Work, conjunction: str, comma: str = ", ") -> Line:
 
 
 def _quoted(line: Line, name: str, title: str) -> None:
-    """“Title.” with the full stop inside, unless the title ends a sentence itself."""
+    """Put “Title.” with the full stop inside, unless the title ends a sentence itself."""
     line.put(name, title, "“", ("" if title[-1] in "?!" else ".") + "” ")
 
 

@@ -15,7 +15,7 @@ def abbreviated(fpage: str, lpage: str) -> str:
 
 
 def names(line: Line, people: tuple[Person, ...], role: str, most: int) -> None:
-    """ "Surname AB, Surname CD, et al" with at most `most` names."""
+    """Put "Surname AB, Surname CD, et al" with at most `most` names."""
     for number, person in enumerate(people[:most]):
         key = f"{role}:{number}"
         line.say(", " if number else "")

@@ -42,7 +42,8 @@ TERMS = {
     ),
     "pt": Terms(
         "pt", "&", "In", "Org.", "Orgs.", "pp.", "tese de doutorado", "Tese (Doutorado)", "citado",
-        "Disponível em:", "Acesso em:", _months("jan. fev. mar. abr. maio jun. jul. ago. set. out. nov. dez."),
+        "Disponível em:", "Acesso em:",
+        _months("jan. fev. mar. abr. maio jun. jul. ago. set. out. nov. dez."),
         {2: "2. ed", 3: "3. ed"}, "Referências", "Resumo", "Palavras-chave", "Recebido em",
     ),
     "es": Terms(

@@ -51,6 +51,7 @@ def load(lang: str) -> Vocabulary:
 
 
 def upper_first(text: str) -> str:
+    """Capitalize the first letter only."""
     return text[:1].upper() + text[1:]
 
 

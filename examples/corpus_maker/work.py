@@ -52,6 +52,7 @@ class Work:
 
     @property
     def first_author(self) -> str:
+        """The surname or body that the work is filed under."""
         return self.authors[0].surname if self.authors else self.collab
 
 
@@ -72,11 +73,12 @@ class Token:
 
 @dataclass
 class Line:
-    """Builder of a token list: `say` adds punctuation, `put` a field when it has a value."""
+    """Builder of a token list; every method returns the line, so that calls can be chained."""
 
     tokens: list[Token] = field(default_factory=list)
 
     def say(self, text: str, person: str = "") -> "Line":
+        """Add punctuation or other untagged text, if any."""
         if text:
             self.tokens.append(Token(text, person=person))
         return self
@@ -84,6 +86,7 @@ class Line:
     def put(
         self, name: str, value: str, before: str = "", after: str = "", face: str = ""
     ) -> "Line":
+        """Add a field between `before` and `after`; nothing at all when it has no value."""
         if value:
             self.say(before)
             self.tokens.append(Token(value, name, face=face))
@@ -91,6 +94,7 @@ class Line:
         return self
 
     def part(self, name: str, value: str, person: str) -> "Line":
+        """Add a part of a person's name."""
         self.tokens.append(Token(value, name, person))
         return self
 
