@@ -1,0 +1,1 @@
+"""TRL and PEFT: rows through the programs' adapter, LoRA training, adapters on disk, serving."""
