@@ -43,7 +43,10 @@ def bar(description: str, total: int | None, done: int = 0) -> Iterator[Bar]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}"),
     )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        console = Console(stderr=True, width=120)
+    with Progress(*columns, console=console) as progress:
         shown = Bar(progress, description, total)
         if done:
             shown.advance(done)

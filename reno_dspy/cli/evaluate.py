@@ -1,0 +1,33 @@
+"""`reno evaluate`: measure a system on a data set."""
+
+from __future__ import annotations
+
+import click
+
+from reno_dspy.cli.options import job_options
+from reno_dspy.evaluate import EvaluateConfig
+
+
+@click.command("evaluate")
+@job_options(EvaluateConfig)
+def command(config: EvaluateConfig, *, fresh: bool, tracking: bool) -> None:
+    """Measure a system on a data set.
+
+    SYSTEM is `embedded` (the model that ships, with its adapter), `crf`, `grobid`, `anystyle`, a
+    recipe that ships (`qwen3-0.6b`, ...), or a recipe file. Writes predictions.jsonl, citations.csv
+    and report.json to OUT; running the same command again resumes.
+    """
+    from reno_dspy.cli.systems import open_system
+    from reno_dspy.cli.tables import print_report
+    from reno_dspy.cli.tracking import open_tracker
+    from reno_dspy.dataset import load, splits_of
+    from reno_dspy.evaluate import evaluate
+
+    split = config.split or ("test" if "test" in splits_of(config.data) else None)
+    dataset = load(config.data, split, config.limit, config.seed)
+    with open_system(config) as system:
+        report = evaluate(config, system, dataset, open_tracker(tracking), fresh=fresh)
+    print_report(report)
+    click.echo(
+        f"Written to {config.out} (report.json, predictions.jsonl, citations.csv).", err=True
+    )
