@@ -84,9 +84,10 @@ class Sender:
         self._client: MlflowClient | None = None
         self._path = journal.run_dir / STATE
         self._stores = _read_state(self._path)
-        state = self._stores.setdefault(public_uri(uri), {"sent": 0, "runs": {}})
+        state = self._stores.get(public_uri(uri), {"sent": 0, "runs": {}, "experiment": ""})
         self._sent: int = state["sent"]
         self._runs: dict[str, str] = state["runs"]
+        self._experiment: str = state["experiment"]
 
     def run_id(self, key: str) -> str | None:
         """The store's id of the run `key`; None while it has none."""
@@ -102,7 +103,7 @@ class Sender:
             while self._sent < len(self._journal.events):
                 self._apply(self._client, self._journal.events[self._sent])
                 self._sent += 1
-        except Exception as error:  # noqa: BLE001  whatever fails here, the job must go on
+        except Exception as error:  # whatever fails here, the job must go on
             self.trouble = error
             print(
                 f"\nreno: {_cannot_reach(self.uri, error)} The job goes on; write the run later "
@@ -112,7 +113,8 @@ class Sender:
 
     def close(self) -> None:
         """Remember what was sent."""
-        self._stores[public_uri(self.uri)] = {"sent": self._sent, "runs": self._runs}
+        state = {"sent": self._sent, "runs": self._runs, "experiment": self._experiment}
+        self._stores[public_uri(self.uri)] = state
         write_json(self._path, self._stores)
 
     def _apply(self, client: MlflowClient, event: Event) -> None:
@@ -141,11 +143,10 @@ class Sender:
         identity = f"{self._journal.identity}/{event['run']}"
         tags = {IDENTITY: identity}
         if event["do"] == "start":
-            experiment = experiment_id(client, event["job"])
+            self._experiment = experiment_id(client, event["job"])
         else:
-            parent = self._runs[event["parent"]]
-            experiment = str(client.get_run(parent).info.experiment_id)
-            tags["mlflow.parentRunId"] = parent
+            tags["mlflow.parentRunId"] = self._runs[event["parent"]]
+        experiment = self._experiment
         found = client.search_runs([experiment], f"tags.`{IDENTITY}` = '{identity}'", max_results=1)
         if found:
             run = found[0]

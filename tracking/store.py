@@ -12,6 +12,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reno_dspy.errors import InputError
+
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
@@ -61,6 +63,18 @@ def open_client(uri: str | None = None) -> MlflowClient:
     if root is not None:
         root.mkdir(parents=True, exist_ok=True)
     return MlflowClient(tracking_uri=uri, registry_uri=uri)
+
+
+def open_existing() -> MlflowClient:
+    """A client of the store, to read. Raises InputError where a local one does not exist yet."""
+    uri = store_uri()
+    database = Path(uri.removeprefix("sqlite:///"))
+    if uri.startswith("sqlite:///") and not database.is_file():
+        raise InputError(
+            f"There are no runs yet: {database} does not exist. Run a job here first, change to the "
+            "directory where one ran, or set MLFLOW_TRACKING_URI."
+        )
+    return open_client(uri)
 
 
 def prepare_environment() -> None:

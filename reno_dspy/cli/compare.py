@@ -1,0 +1,71 @@
+"""`reno compare`: runs side by side, in the layout of the paper's tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tracking.compare import Compared
+
+
+@click.command("compare")
+@click.argument("runs", nargs=-1, required=True)
+@click.option("--published", is_flag=True, help="Show the paper's tables 1-4 beside the runs.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Where Markdown, CSV and HTML go.  [default: runs/compare/<name by what is compared>]",
+)
+@click.option(
+    "--allow-different",
+    is_flag=True,
+    help="Compare in spite of different data sets or metric profiles; every output says so.",
+)
+@click.option("--tracking/--no-tracking", default=True, help="Log to MLflow.  [default: tracking]")
+def command(
+    runs: tuple[str, ...],
+    published: bool,
+    out: Path | None,
+    allow_different: bool,
+    tracking: bool,
+) -> None:
+    """Compare evaluations: RUNS are run directories, MLflow run ids or run names.
+
+    The first run is the baseline of the paired differences.
+    """
+    from rich.console import Console
+
+    from reno_dspy.cli.tracking import open_tracker
+    from tracking.compare import compare
+
+    compared = compare(
+        runs,
+        open_tracker(tracking),
+        with_published=published,
+        out=out,
+        allow_different=allow_different,
+    )
+    _show(compared, Console())
+
+
+def _show(compared: Compared, console: Console) -> None:
+    from tracking.compare import NAME
+    from tracking.results import MEASURES
+    from tracking.tables import PUBLISHED_NOTE, terminal_comparison, terminal_table
+
+    if compared.warning:
+        console.print(f"[yellow]{compared.warning}[/yellow]\n", highlight=False)
+    for measure in MEASURES:
+        console.print(terminal_table(compared.results, measure))
+        console.print()
+    for comparison in compared.comparisons:
+        console.print(terminal_comparison(comparison))
+        console.print()
+    if any(result.published for result in compared.results):
+        console.print(f"Dim rows: {PUBLISHED_NOTE}, n = 10,000; for orientation only.", style="dim")
+    console.print(f"Written: {compared.out / NAME}.html, .md, .csv", soft_wrap=True)

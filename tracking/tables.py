@@ -1,0 +1,139 @@
+"""Tables 1-4 of the paper for any results: for the terminal, as Markdown and as CSV.
+
+Beside every number its 95% interval, beside every row its n. The best of the runs (the published rows,
+measured on other data, are not in that race) is bold.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from reno_dspy.citation import FIELDS
+from tracking.paired import Comparison, comparison_cells
+from tracking.results import MEASURES, Cell, Result
+
+# The paper's column heads.
+HEADS = dict(
+    zip(FIELDS, ("Surname", "Given", "Title", "Source", "Volume", "Issue", "Year"), strict=True)
+)
+UNDEFINED = "–"
+PUBLISHED_NOTE = "published (other data)"
+
+
+def best_values(results: Sequence[Result], measure: str) -> dict[str, float]:
+    """The highest value of each field among runs of our own, where there are at least two."""
+    own = [result.measures[measure] for result in results if not result.published]
+    best = {}
+    for field in FIELDS:
+        values = [cells[field].value for cells in own]
+        known = [value for value in values if value is not None]
+        if len(known) > 1:
+            best[field] = max(known)
+    return best
+
+
+def number(value: float | None) -> str:
+    """A percentage with one decimal; a dash where undefined."""
+    return UNDEFINED if value is None else f"{value:.1f}"
+
+
+def interval(cell: Cell) -> str:
+    """The ends of a cell's interval; empty where there is none."""
+    if cell.low is None or cell.high is None:
+        return ""
+    return f"{cell.low:.0f}–{cell.high:.0f}"
+
+
+def terminal_table(results: Sequence[Result], measure: str) -> Table:
+    """One of tables 1-4 for rich, n under the names and intervals under the numbers.
+
+    It fits 80 columns, so that none is cut off where a terminal or a pipe has no more.
+    """
+    table = Table(
+        title=MEASURES[measure],
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    table.add_column("Model", overflow="fold")
+    for head in ("XML", *HEADS.values()):
+        table.add_column(head, justify="right", no_wrap=True, min_width=len(head))
+    best = best_values(results, measure)
+    for result in results:
+        cells = [_terminal_cell(result, measure, field, best) for field in FIELDS]
+        name = Text(result.label, style="dim" if result.published else "")
+        if not result.published:
+            name.append(f"\nn = {result.n}", style="dim")
+        valid = Text(number(result.valid_xml.value), style=name.style)
+        table.add_row(name, valid, *cells)
+    return table
+
+
+def _terminal_cell(result: Result, measure: str, field: str, best: dict[str, float]) -> Text:
+    cell = result.measures[measure][field]
+    style = "dim" if result.published else ""
+    if not result.published and cell.value is not None and cell.value == best.get(field):
+        style = "bold"
+    text = Text(number(cell.value), style=style)
+    if interval(cell):
+        text.append(f"\n{interval(cell)}", style="dim not bold")
+    return text
+
+
+def markdown_table(results: Sequence[Result], measure: str) -> str:
+    """One of tables 1-4 in Markdown."""
+    heads = ["Model", "n", "Valid XML", *HEADS.values()]
+    lines = [f"| {' | '.join(heads)} |", f"|---{'|---:' * (len(heads) - 1)}|"]
+    best = best_values(results, measure)
+    for result in results:
+        name = f"{result.label} *{PUBLISHED_NOTE}*" if result.published else result.label
+        cells = [_markdown_cell(result, measure, field, best) for field in FIELDS]
+        row = [name.replace("|", "\\|"), str(result.n), number(result.valid_xml.value), *cells]
+        lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_cell(result: Result, measure: str, field: str, best: dict[str, float]) -> str:
+    cell = result.measures[measure][field]
+    shown = number(cell.value)
+    if not result.published and cell.value is not None and cell.value == best.get(field):
+        shown = f"**{shown}**"
+    return f"{shown} ({interval(cell)})" if interval(cell) else shown
+
+
+def csv_table(results: Sequence[Result]) -> str:
+    """All four tables, long: one line per run, measure and field; undefined is empty."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    heads = ["model", "published", "data", "data_digest", "profile", "n", "valid_xml", "measure"]
+    writer.writerow([*heads, "field", "value", "low", "high"])
+    for result in results:
+        origin = [result.label, result.published, result.data, result.data_digest, result.profile]
+        for measure in MEASURES:
+            for field, cell in result.measures[measure].items():
+                row = [*origin, result.n, result.valid_xml.value, measure, field]
+                writer.writerow([*row, cell.value, cell.low, cell.high])
+    return out.getvalue()
+
+
+def terminal_comparison(comparison: Comparison) -> Table:
+    """The paired differences of one run against the first, for rich."""
+    title = (
+        f"{comparison.label} minus {comparison.baseline}: lenient recall in points, "
+        f"{comparison.n} references in pairs"
+    )
+    table = Table(title=title, title_justify="left", title_style="bold", box=None)
+    table.add_column("Field")
+    for head in ("Difference", "95% interval", "p"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("Verdict")
+    for field, paired in comparison.fields.items():
+        table.add_row(HEADS.get(field, "Overall"), *comparison_cells(paired))
+    return table
