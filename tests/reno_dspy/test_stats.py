@@ -98,7 +98,9 @@ def test_articles_count_not_references() -> None:
     many = ratio_interval([1, 0, 1] * 100, [1] * 300, ["a", "b", "c"] * 100)
     assert few == many
     alone = ratio_interval([1, 0, 1] * 100, [1] * 300, [None] * 300)
-    assert few is not None and many is not None and alone is not None
+    assert few is not None
+    assert many is not None
+    assert alone is not None
     assert alone.high - alone.low < many.high - many.low
 
 

@@ -1,0 +1,150 @@
+"""AnyStyle through its command line, where that is installed.
+
+gem install anystyle-cli
+reno evaluate --system anystyle --data DATA
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from reno_dspy.errors import InputError
+from reno_dspy.systems import Completion
+from reno_dspy.systems.assembly import Identifier, Person, assemble, page_range
+
+Item = Mapping[str, Any]
+
+# AnyStyle's types (of CSL) whose `title` is that of a part, not of the whole.
+_PARTS = frozenset({"article-journal", "article-magazine", "article-newspaper", "paper-conference"})
+_TYPES = {
+    "article-journal": "journal", "book": "book", "chapter": "book", "paper-conference": "confproc",
+    "thesis": "thesis", "report": "report", "webpage": "webpage",
+}  # fmt: skip
+
+
+class AnyStyle:
+    """AnyStyle's `parse` command as a system; one process a batch, since its start takes longest."""
+
+    name = "anystyle"
+    batch_size = 200
+    concurrency = 1
+
+    def __init__(self, command: str = "anystyle", *, timeout_s: float = 300.0) -> None:
+        """Raises InputError when `command` is not installed."""
+        found = shutil.which(command)
+        if found is None:
+            raise InputError(
+                f"The command {command!r} is not installed. Install it with `gem install anystyle-cli`."
+            )
+        self._command = found
+        self._timeout_s = timeout_s
+
+    def identity(self) -> Mapping[str, str]:
+        """The version of the command."""
+        return {"model": self._version}
+
+    @cached_property
+    def _version(self) -> str:
+        return " ".join(self._run("--version").split())[:80]
+
+    async def annotate(self, references: Sequence[str]) -> list[Completion]:
+        """Annotate references; if a batch fails, one by one, so that one costs one error row."""
+        return await asyncio.to_thread(self._annotate, references)
+
+    def _annotate(self, references: Sequence[str]) -> list[Completion]:
+        start = perf_counter()
+        try:
+            texts = [to_jats(item) for item in self._parse(references)]
+        except (
+            ValueError,
+            TypeError,
+            AttributeError,
+            OSError,
+            subprocess.SubprocessError,
+        ) as error:
+            if len(references) > 1:
+                return [found for line in references for found in self._annotate([line])]
+            latency = perf_counter() - start
+            return [Completion("", error=f"AnyStyle: {_reason(error)}", latency_s=latency)]
+        latency = (perf_counter() - start) / len(texts)
+        return [Completion(text, latency_s=latency) for text in texts]
+
+    def _parse(self, references: Sequence[str]) -> list[Item]:
+        """One item a reference. Raises ValueError when the output is not that."""
+        lines = "".join(" ".join(reference.split()) + "\n" for reference in references)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "references.txt"
+            file.write_text(lines, encoding="utf-8")
+            items = json.loads(self._run("--stdout", "-f", "json", "parse", str(file)))
+        if not isinstance(items, list) or len(items) != len(references):
+            count = len(items) if isinstance(items, list) else "no list of"
+            raise ValueError(f"{count} answers to {len(references)} references")
+        return items
+
+    def _run(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [self._command, *arguments],
+            capture_output=True, check=True, text=True, encoding="utf-8", timeout=self._timeout_s,
+        )  # fmt: skip
+        return done.stdout
+
+
+def to_jats(item: Item) -> str:
+    """The `mixed-citation` of one item of AnyStyle's JSON. Raises ValueError or TypeError."""
+    kind = item.get("type")
+    title, container = _text(item, "title"), _text(item, "container-title")
+    part = bool(container) or kind in _PARTS or kind is None
+    name = "chapter-title" if kind == "chapter" else "article-title"
+    fields = [
+        (name, title if part else None),
+        ("source", container if part else title),
+        ("series", _text(item, "collection-title")),
+        ("year", _year(_text(item, "date"))),
+        ("volume", _text(item, "volume")),
+        ("issue", _text(item, "issue")),
+        *page_range(_text(item, "pages")),
+        ("edition", _text(item, "edition")),
+        ("publisher-name", _text(item, "publisher")),
+        ("publisher-loc", _text(item, "location")),
+        ("uri", _text(item, "url")),
+    ]
+    identifiers = [Identifier(name, _text(item, name) or "") for name in ("doi", "pmid", "isbn")]
+    authors, editors = _people(item.get("author")), _people(item.get("editor"))
+    return assemble(authors, editors, fields, identifiers, _TYPES.get(str(kind)))
+
+
+def _text(item: Item, name: str) -> str | None:
+    """A value, of which AnyStyle gives a list (its parts, where it was interrupted)."""
+    value = item.get(name)
+    if value is None:
+        return None
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _people(value: Any) -> list[Person]:
+    people = []
+    for name in value or ():
+        surname = " ".join(filter(None, (name.get("particle"), name.get("family"))))
+        whole = name.get("literal")
+        people.append(Person(surname, name.get("given"), name.get("suffix"), whole))
+    return people
+
+
+def _year(date: str | None) -> str | None:
+    found = re.search(r"\d{4}", date or "")
+    return found.group() if found else date
+
+
+def _reason(error: Exception) -> str:
+    stderr = getattr(error, "stderr", None)
+    return f"{error} {stderr or ''}".strip()[:300]
