@@ -114,6 +114,6 @@ def scripted() -> Callable[[Callable[[str, str], str]], tuple[dspy.LM, ScriptedE
 
     def make(answer: Callable[[str, str], str]) -> tuple[dspy.LM, ScriptedEngine]:
         engine = ScriptedEngine(answer)
-        return dspy.LM("scripted/student", engine=engine, cache=False), engine
+        return dspy.LM("scripted/student", engine=engine, cache=False, num_retries=0), engine
 
     return make

@@ -1,0 +1,123 @@
+"""`dspy.GEPA` for one job: set up, kept quiet, interruptible, resumed from its own state."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+from unittest import mock
+
+import dspy
+
+from programs.annotate import AnnotateReference
+from programs.answers import Answers, KeepingAdapter
+from programs.feedback import make_metric
+from programs.job import Job
+from programs.live import Live
+from programs.reflection import Proposer
+from reno_dspy.dataset import Row
+from reno_dspy.errors import JobError
+from reno_dspy.rundir import RunDir
+
+STATE = "gepa"
+
+
+def run_gepa(
+    job: Job,
+    metric_calls: int,
+    run_dir: RunDir,
+    answers: Answers,
+    proposer: Proposer,
+    stoppers: list[Any],
+    live: Live,
+) -> Any:
+    """Run `dspy.GEPA` and return its final state."""
+    final = _FinalState()
+    (run_dir / STATE / "gepa.stop").unlink(missing_ok=True)  # else it would end this run at once
+    gepa = dspy.GEPA(
+        metric=make_metric(job.config.objective, job.config.feedback_chars),
+        max_metric_calls=metric_calls,
+        reflection_minibatch_size=job.config.minibatch,
+        reflection_lm=job.reflection,
+        instruction_proposer=proposer,
+        use_merge=False,  # it merges components of two candidates; there is one component
+        num_threads=job.config.threads,
+        log_dir=str(run_dir / STATE),
+        seed=job.config.seed,
+        # No `cache_evaluation`: it takes train's example 3 for dev's. `answers` is the cache.
+        gepa_kwargs={
+            "frontier_type": "hybrid",
+            "stop_callbacks": stoppers,
+            "callbacks": [live, final],
+        },
+    )
+    with (
+        _quiet(),
+        _interruptible(answers),
+        dspy.context(lm=job.student, adapter=KeepingAdapter(answers)),
+    ):
+        gepa.compile(
+            AnnotateReference(job.prompt),
+            trainset=_examples(job.train),
+            valset=_examples(job.dev),
+        )
+    return final.state
+
+
+class _FinalState:
+    """A GEPA callback that hands the final state out."""
+
+    state: Any = None
+
+    def on_optimization_end(self, event: dict[str, Any]) -> None:
+        self.state = event["final_state"]
+
+
+def _examples(rows: Sequence[Row]) -> list[dspy.Example]:
+    return [
+        dspy.Example(reference=row.plaintext, gold=row.xml).with_inputs("reference") for row in rows
+    ]
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Only our progress bar: GEPA and DSPy draw their own and log every proposal."""
+    loggers = [logging.getLogger(name) for name in ("dspy", "gepa")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        with mock.patch("gepa.core.engine.tqdm"), contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+@contextlib.contextmanager
+def _interruptible(answers: Answers) -> Iterator[None]:
+    """Let Ctrl-C end the batch that is running; its unanswered requests are not sent any more."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+
+    def interrupt(number: int, frame: Any) -> None:
+        answers.interrupted = True
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    except JobError:
+        raise
+    except Exception:
+        if answers.interrupted:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
