@@ -38,14 +38,15 @@ class Reading:
     """What a completion says.
 
     `lenient` and `strict` hold, for every field asked for, its values in document order. `text` is the
-    annotation without tags, None where the completion is malformed. `fenced` and `thought` tell that a
-    code fence or a leading `<think>` block was removed first.
+    annotation without tags and `xml` the annotation, None where the completion is malformed (`problem`
+    says how). `fenced` and `thought` tell that a code fence or a leading `<think>` block was removed.
     """
 
     lenient: Values
     strict: Values
     well_formed: bool
     text: str | None
+    xml: str | None
     fenced: bool
     thought: bool
     problem: str | None
@@ -112,9 +113,9 @@ def read(completion: str, names: Iterable[str] = FIELDS) -> Reading:
         root = parse(body)
     except MalformedXml as error:
         lenient = {name: tuple(_salvage(body, name)) for name in names}
-        return Reading(lenient, nothing, False, None, fenced, thought, str(error))
+        return Reading(lenient, nothing, False, None, None, fenced, thought, str(error))
     values = read_values(root, names)
-    return Reading(values, values, True, text_of(root), fenced, thought, None)
+    return Reading(values, values, True, text_of(root), body.strip(), fenced, thought, None)
 
 
 def _unwrap(completion: str) -> tuple[str, bool, bool]:

@@ -23,13 +23,13 @@ _SURROGATES = "backslashreplace"
 
 def write_text(path: Path, text: str) -> None:
     """Write `text` to `path` so that a reader sees the old file or the whole new one."""
-    with _replacing(path, "w", encoding="utf-8", errors=_SURROGATES) as file:
+    with replacing(path, "w") as file:
         file.write(text)
 
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Write `data` to `path` so that a reader sees the old file or the whole new one."""
-    with _replacing(path, "wb") as file:
+    with replacing(path, "wb") as file:
         file.write(data)
 
 
@@ -39,8 +39,12 @@ def write_json(path: Path, value: Any) -> None:
 
 
 @contextmanager
-def _replacing(path: Path, mode: str, **options: Any) -> Iterator[IO[Any]]:
+def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
+    """Open a file to write (UTF-8 text for mode "w"); it takes the place of `path` once it is whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    options: dict[str, Any] = {}
+    if "b" not in mode:
+        options = {"encoding": "utf-8", "errors": _SURROGATES}
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with open(temporary, mode, **options) as file:
@@ -60,10 +64,15 @@ class JsonlLog:
 
     def read(self) -> list[dict[str, Any]]:
         """All whole records, in the order they were written."""
-        if not self.path.exists():
-            return []
-        with open(self.path, "rb") as file:
-            return [json.loads(line) for line in file if line.endswith(b"\n") and line.strip()]
+        return list(self.records())
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """The whole records one by one; none where there is no file."""
+        if self.path.exists():
+            with open(self.path, "rb") as file:
+                for line in file:
+                    if line.endswith(b"\n"):
+                        yield json.loads(line)
 
     @contextmanager
     def appending(self) -> Iterator[_Appender]:
@@ -82,9 +91,16 @@ class JsonlLog:
         if not self.path.exists():
             return
         with open(self.path, "rb+") as file:
-            data = file.read()
-            if data and not data.endswith(b"\n"):
-                file.truncate(data.rfind(b"\n") + 1)
+            end = file.seek(0, os.SEEK_END)
+            while end > 0:
+                start = max(0, end - 2**16)
+                file.seek(start)
+                newline = file.read(end - start).rfind(b"\n")
+                if newline >= 0:
+                    end = start + newline + 1
+                    break
+                end = start
+            file.truncate(end)
 
 
 class _Appender:

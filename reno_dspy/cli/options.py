@@ -15,14 +15,27 @@ from pydantic.fields import FieldInfo
 from reno_dspy.config import Config, find_recipe, resolve
 
 Job = Callable[..., None]
-_SCALARS = (str, int, float, bool, Path)
+_SCALARS: dict[Any, click.ParamType[Any, Any]] = {
+    str: click.STRING,
+    int: click.INT,
+    float: click.FLOAT,
+    bool: click.BOOL,
+    Path: click.Path(path_type=Path),
+}
 
 
-def job_options(model: type[Config], recipes: Path | None = None) -> Callable[[Job], Job]:
+def job_options(
+    model: type[Config],
+    recipes: Path | None = None,
+    *,
+    argument: str | None = None,
+    tracked: bool = True,
+) -> Callable[[Job], Job]:
     """Give a command one option for every scalar field of `model`, and those of every job.
 
-    The command is called as `f(config, fresh=..., tracking=...)`. With `recipes`, it takes a RECIPE
-    argument (a file, or a name in that folder); without, `--config FILE`.
+    The command is called as `f(config, fresh=..., tracking=...)`, without `tracking` for a job that is
+    not `tracked`. With `recipes`, it takes a RECIPE argument (a file, or a name in that folder);
+    without, `--config FILE`. `argument` names the field that is given without a flag.
     """
 
     def decorate(job: Job) -> Job:
@@ -33,37 +46,38 @@ def job_options(model: type[Config], recipes: Path | None = None) -> Callable[[J
             config: Path | None = None,
             sets: tuple[str, ...],
             dry_run: bool,
-            fresh: bool,
-            tracking: bool,
             **flags: Any,
         ) -> None:
+            modes = {name: flags.pop(name) for name in ("fresh", "tracking") if name in flags}
             file = find_recipe(recipe, recipes) if recipe and recipes else config
             resolved = resolve(model, file, flags, sets)
             if dry_run:
-                click.echo(
-                    yaml.safe_dump(resolved.model_dump(mode="json"), sort_keys=False), nl=False
-                )
-                return
-            job(resolved, fresh=fresh, tracking=tracking)
+                text = yaml.safe_dump(resolved.model_dump(mode="json"), sort_keys=False)
+                click.echo(text, nl=False)
+            else:
+                job(resolved, **modes)
 
         wrapped: Job = command
-        for option in reversed([*_model_options(model), *_common_options(recipes)]):
+        options = [*_model_options(model, argument), *_common_options(recipes, tracked)]
+        for option in reversed(options):
             wrapped = option(wrapped)
         return wrapped
 
     return decorate
 
 
-def _model_options(model: type[Config]) -> list[Callable[[Job], Job]]:
-    options = []
+def _model_options(model: type[Config], argument: str | None) -> list[Callable[[Job], Job]]:
+    options: list[Callable[[Job], Job]] = []
     for name, field in model.model_fields.items():
         kind = _scalar_type(field.annotation)
-        if kind is not None:
+        if name == argument:
+            options.append(click.argument(name))
+        elif kind is not None:
             options.append(_option(name, field, kind))
     return options
 
 
-def _option(name: str, field: FieldInfo, kind: click.ParamType) -> Callable[[Job], Job]:
+def _option(name: str, field: FieldInfo, kind: click.ParamType[Any, Any]) -> Callable[[Job], Job]:
     flag = f"--{name.replace('_', '-')}"
     if kind is click.BOOL:
         flag = f"{flag}/--no-{name.replace('_', '-')}"
@@ -76,34 +90,25 @@ def _option(name: str, field: FieldInfo, kind: click.ParamType) -> Callable[[Job
     return click.option(flag, name, type=kind, default=None, help=help_text)
 
 
-def _scalar_type(annotation: Any) -> click.ParamType | None:
+def _scalar_type(annotation: Any) -> click.ParamType[Any, Any] | None:
     """The click type of a scalar annotation, `X | None` included; None for anything nested."""
     if get_origin(annotation) in (Union, types.UnionType):
         inner = [part for part in get_args(annotation) if part is not type(None)]
         return _scalar_type(inner[0]) if len(inner) == 1 else None
     if get_origin(annotation) is Literal:
         return click.Choice([str(choice) for choice in get_args(annotation)])
-    if annotation is Path:
-        return click.Path(path_type=Path)
-    if annotation in _SCALARS:
-        return click.types.convert_type(annotation)
-    return None
+    return _SCALARS.get(annotation)
 
 
-def _common_options(recipes: Path | None) -> list[Callable[[Job], Job]]:
-    source = (
-        click.argument("recipe")
-        if recipes
-        else click.option(
-            "--config", type=click.Path(path_type=Path), help="YAML file with these options."
-        )
+def _common_options(recipes: Path | None, tracked: bool) -> list[Callable[[Job], Job]]:
+    file = click.option("--config", type=_SCALARS[Path], help="YAML file with these options.")
+    tracking = click.option(
+        "--tracking/--no-tracking", default=True, help="Log to MLflow.  [default: tracking]"
     )
     return [
-        source,
+        click.argument("recipe") if recipes else file,
         click.option("--set", "sets", multiple=True, metavar="A.B=C", help="Override one option."),
         click.option("--dry-run", is_flag=True, help="Print the resolved configuration and stop."),
         click.option("--fresh", is_flag=True, help="Start over instead of resuming --out."),
-        click.option(
-            "--tracking/--no-tracking", default=True, help="Log to MLflow.  [default: tracking]"
-        ),
+        *([tracking] if tracked else []),
     ]
