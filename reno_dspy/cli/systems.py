@@ -1,0 +1,105 @@
+"""Which system a name means. Only the command line knows them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from reno_dspy.errors import InputError
+from reno_dspy.systems import System
+
+
+class SystemOptions(Protocol):
+    """The options of a job that say which system it uses and how."""
+
+    @property
+    def system(self) -> str:
+        """Name or recipe file."""
+
+    @property
+    def out(self) -> Path:
+        """Where the job writes; a local server's log lies beside it."""
+
+    @property
+    def prompt(self) -> str | None:
+        """Prompt to use instead of the system's own."""
+
+    @property
+    def adapter(self) -> Path | None:
+        """Adapter of the embedded model."""
+
+    @property
+    def api_base(self) -> str | None:
+        """Endpoint to use instead of the recipe's."""
+
+    @property
+    def max_tokens(self) -> int | None:
+        """Longest answer, instead of the recipe's."""
+
+
+@contextmanager
+def open_system(options: SystemOptions) -> Iterator[System]:
+    """Open the system that `options` name; a server that it needs ends with the context.
+
+    `embedded`, `crf`, `grobid` and `anystyle` are built in; any other name is an LM recipe.
+    Raises InputError for an unknown name, or an option that the system has no use for.
+    """
+    if options.system == "embedded":
+        with _embedded(options) as system:
+            yield system
+        return
+    if options.adapter is not None:
+        raise InputError("--adapter goes with --system embedded; a recipe names its own adapter.")
+    if options.system in ("crf", "grobid", "anystyle"):
+        if options.prompt is not None or options.max_tokens is not None:
+            raise InputError(
+                f"--prompt and --max-tokens are for language models, not {options.system}."
+            )
+        yield _parser(options)
+    else:
+        yield _language_model(options)
+
+
+def _parser(options: SystemOptions) -> System:
+    if options.system == "crf":
+        from reno_dspy.systems.crf import Crf
+
+        return Crf()
+    if options.system == "grobid":
+        from reno_dspy.systems.grobid import Grobid
+
+        return Grobid(options.api_base) if options.api_base else Grobid()
+    from reno_dspy.systems.anystyle import AnyStyle
+
+    return AnyStyle()
+
+
+def _language_model(options: SystemOptions) -> System:
+    from programs.annotate import load_system
+
+    return load_system(
+        options.system,
+        prompt=options.prompt,
+        api_base=options.api_base,
+        max_tokens=options.max_tokens,
+    )
+
+
+@contextmanager
+def _embedded(options: SystemOptions) -> Iterator[System]:
+    from finetune.embedded import EmbeddedSystem
+
+    if options.api_base is not None:
+        raise InputError("--system embedded starts its own server; for another, name a recipe.")
+    system = EmbeddedSystem(
+        adapter=options.adapter,
+        prompt=options.prompt,
+        max_tokens=options.max_tokens,
+        log=options.out.with_name(f"{options.out.name}.server.log"),
+    )
+    try:
+        yield system
+    finally:
+        system.close()

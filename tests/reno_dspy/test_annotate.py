@@ -1,0 +1,150 @@
+"""Annotating files of references: streamed, resumed, and written in three forms."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from reno_dspy import annotate as module
+from reno_dspy.annotate import AnnotateConfig, annotate
+from reno_dspy.csl import to_csl
+from reno_dspy.errors import InputError
+from reno_dspy.projection import render
+from reno_dspy.systems import Completion
+
+
+class Plain:
+    """Wraps each reference in an element; some fail, some come out malformed."""
+
+    name = "plain"
+    batch_size = 3
+    concurrency = 2
+
+    def __init__(self, die_after: int = 10**9) -> None:
+        self.seen: list[str] = []
+        self.die_after = die_after
+
+    def identity(self) -> Mapping[str, str]:
+        return {"model": "plain"}
+
+    async def annotate(self, references: Sequence[str]) -> list[Completion]:
+        if len(self.seen) >= self.die_after:
+            raise KeyboardInterrupt
+        self.seen += references
+        return [self._one(reference) for reference in references]
+
+    def _one(self, reference: str) -> Completion:
+        if "fail" in reference:
+            return Completion("", error="HTTP 500")
+        if "broken" in reference:
+            return Completion("<mixed-citation>")
+        try:
+            return Completion(render(reference, []))
+        except ValueError as error:
+            return Completion("", error=str(error))
+
+
+def config(out: Path, **options: Any) -> AnnotateConfig:
+    return AnnotateConfig(input="-", out=out, system="plain", **options)
+
+
+REFERENCES = [f"Ito {'K' * (i % 5)}. Foxes & <sons> {i}." for i in range(20)]
+
+
+def test_jats_keeps_every_reference_in_order(tmp_path: Path) -> None:
+    out = tmp_path / "refs.xml"
+    references = [*REFERENCES, "please fail \x01 & so", "broken"]
+    assert annotate(config(out), Plain(), references) == (22, 2)
+    root = etree.parse(out).getroot()
+    assert root.tag == "ref-list"
+    assert ["".join(ref.itertext()) for ref in root] == [*REFERENCES, "please fail  & so", "broken"]
+    assert [ref.get("id") for ref in root][:2] == ["ref1", "ref2"]
+    assert [path.name for path in tmp_path.iterdir()] == ["refs.xml"]
+
+
+def test_json_lines_carry_errors_and_raw_answers(tmp_path: Path) -> None:
+    out = tmp_path / "refs.jsonl"
+    annotate(config(out, format="jsonl"), Plain(), ["a", "fail", "broken"])
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert rows[0] == {
+        "reference": "a",
+        "annotation": "<mixed-citation>a</mixed-citation>",
+        "error": None,
+    }
+    assert rows[1]["error"] == "HTTP 500"
+    assert rows[2]["error"].startswith("malformed XML")
+    assert rows[2]["completion"] == "<mixed-citation>"
+
+
+def test_a_killed_job_resumes_without_loss_or_repeats(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "WINDOW", 4)
+    annotate(config(tmp_path / "whole.xml"), Plain(), REFERENCES)
+    with pytest.raises(KeyboardInterrupt):
+        annotate(config(tmp_path / "cut.xml"), Plain(die_after=8), REFERENCES)
+    assert not (tmp_path / "cut.xml").exists()
+    again = Plain()
+    annotate(config(tmp_path / "cut.xml"), again, REFERENCES)
+    assert sorted(again.seen) == sorted(REFERENCES[8:])
+    assert (tmp_path / "cut.xml").read_bytes() == (tmp_path / "whole.xml").read_bytes()
+
+
+def test_other_input_does_not_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WINDOW", 4)
+    out = tmp_path / "cut.xml"
+    with pytest.raises(KeyboardInterrupt):
+        annotate(config(out), Plain(die_after=8), REFERENCES)
+    with pytest.raises(InputError, match="with other references"):
+        annotate(config(out), Plain(), REFERENCES[1:])
+    other = Plain()
+    other.name = "other"
+    with pytest.raises(InputError, match="unfinished job with plain"):
+        annotate(config(out), other, REFERENCES)
+
+
+@given(st.lists(st.text().map(lambda text: " ".join(text.split())).filter(bool), max_size=5))
+def test_any_reference_gives_its_own_text_or_an_error(references: list[str]) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "refs.jsonl"
+        annotate(config(out, format="jsonl"), Plain(), references)
+        rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert [row["reference"] for row in rows] == references
+    for row in rows:
+        if row["error"] is None:
+            assert "".join(etree.fromstring(row["annotation"]).itertext()) == row["reference"]
+
+
+def test_csl_of_an_article_and_a_chapter(tmp_path: Path) -> None:
+    article = (
+        '<mixed-citation publication-type="journal"><person-group person-group-type="author">'
+        "<string-name><surname>Ito</surname> <given-names>K</given-names></string-name>, "
+        "<collab>Fox Group</collab></person-group>. <article-title>Foxes</article-title>. "
+        "<source>J Fict</source>. <year>2010</year> <month>Jun</month>;<volume>3</volume>:"
+        '<fpage>1</fpage>-<lpage>9</lpage>. <pub-id pub-id-type="doi">10.5555/x.1</pub-id>.'
+        "</mixed-citation>"
+    )
+    assert to_csl(article, "r1") == {
+        "id": "r1", "type": "article-journal", "title": "Foxes", "container-title": "J Fict",
+        "volume": "3", "page": "1-9", "DOI": "10.5555/x.1", "issued": {"date-parts": [[2010]]},
+        "author": [{"family": "Ito", "given": "K"}, {"literal": "Fox Group"}],
+    }  # fmt: skip
+    book = (
+        '<mixed-citation publication-type="book"><source>Foxes</source> <year>s.d.</year>'
+        "</mixed-citation>"
+    )
+    assert to_csl(book, "r2") == {
+        "id": "r2", "type": "book", "title": "Foxes", "issued": {"raw": "s.d."},
+    }  # fmt: skip
+    out = tmp_path / "refs.json"
+    annotate(config(out, format="csl"), Plain(), ["a", "fail"])
+    items = json.loads(out.read_text())
+    assert [item["id"] for item in items] == ["ref1", "ref2"]
+    assert items[1]["note"] == "HTTP 500"
