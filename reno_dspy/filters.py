@@ -42,11 +42,12 @@ _URL = re.compile(r"https?://|\bwww\.|\bdoi\.org/|\bftp://", re.IGNORECASE)
 _YEAR_IN_NAME = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _DOTTED_INITIALS = re.compile(r"(?:[^\W\d_]\.[\s-]*)+[^\W\d_]?\.?")  # "H. T.", "J.-P."
 _BARE_INITIALS = re.compile(r"[A-ZÀ-ÖØ-ÞА-ЯЁ](?:[\s-]?[A-ZÀ-ÖØ-ÞА-ЯЁ])?")  # "HT", "H T"
-# "et al." in the eight languages, as a whole name once white space and dots are gone.
-_ETAL = frozenset(
-    "etal etall etalii etaliae etalia al alii etcol etcols ecol ecols ycol ycols ycolaboradores "
-    "ecolaboradores yotros eoutros eoutras eal ealtri ealtre etautres etcoll ua ua uam undandere "
-    "идр идругие др 等 等人 andothers others colaboradores cols col".split()
+# "et al." in the eight languages, as a whole name.
+_ETAL = re.compile(
+    r"et\.?\s*al(?:ii|iae|ia|l)?|e\s+al(?:tri)?|(?:and|&)\s*al|et\s+(?:autres|coll?)|"
+    r"(?:e|y|et)\s+cols?|y\s+otros|e\s+outr[oa]s|(?:[ey]\s+)?colaboradores|u\.\s*a\.?(?:\s*m)?|"
+    r"und\s+andere|и\s+др(?:угие)?|(?:and\s+)?others|等人?",
+    re.IGNORECASE,
 )
 
 
@@ -169,16 +170,14 @@ def url_in_title(pair: Pair) -> bool:
 
 
 def initials_as_surname(pair: Pair) -> bool:
-    """A surname of initials alone: "H. T.", "HT" (but not LI, X., as lists in capitals have it)."""
-    surnames, given = pair.values["surname"], pair.values["given-names"]
-    paired = given if len(given) == len(surnames) else ("",) * len(surnames)
-    return any(_is_initials(*name) for name in zip(surnames, paired, strict=True))
+    """A surname of initials alone: "H. T.", "HT" (but not "LI, X." of a list in capitals)."""
+    return any(_is_initials(*name) for name in _names(pair))
 
 
 def etal_as_author(pair: Pair) -> bool:
-    """"et al." tagged as a name, whole or split over surname and given names."""
-    names = pair.values["surname"] + pair.values["collab"] + pair.values["given-names"]
-    return any(re.sub(r"[\W_]+", "", name.casefold()) in _ETAL for name in names)
+    """ "et al." tagged as a name, whole or split over surname and given names."""
+    names = [*_names(pair), *((collab, "") for collab in pair.values["collab"])]
+    return any(_is_etal(*name) for name in names)
 
 
 # Content consistency
@@ -228,6 +227,21 @@ def _is_wrong_year(year: str) -> bool:
         # "2019-2020", "1987/1989", "s.d." and "in press" are years; "2020a" and "20 14b" are not.
         return re.search(r"\d[^\W\d_]|[^\W\d_]\d", year) is not None
     return not EARLIEST_YEAR <= int(number.group(1)) <= LATEST_YEAR
+
+
+def _names(pair: Pair) -> list[tuple[str, str]]:
+    """(surname, given names) of each person; "" for given names that cannot be told apart."""
+    surnames, given = pair.values["surname"], pair.values["given-names"]
+    paired = given if len(given) == len(surnames) else ("",) * len(surnames)
+    return list(zip(surnames, paired, strict=True))
+
+
+def _is_etal(surname: str, given: str) -> bool:
+    forms = (surname, given, f"{given} {surname}", f"{surname} {given}")
+    if any(_ETAL.fullmatch(form.strip(" .,;")) for form in forms):
+        return True
+    # "al" alone is no name, but Al with given names is one.
+    return not given and surname.strip(" .,").casefold() in ("al", "et")
 
 
 def _is_initials(surname: str, given: str) -> bool:

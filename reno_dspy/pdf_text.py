@@ -30,6 +30,7 @@ _PARAGRAPH_GAP = 1.3
 # A line is indented when it starts this share of the usual leading right of the column's edge.
 _INDENT_SHARE = 0.35
 
+_NOT_XML = re.compile("[^\t\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LABEL = re.compile(r"\[?\d{1,3}[\].)]{0,2}")
 # Points: how far base lines of one printed line may differ, and how far its label stands from it.
 _SAME_BASE = 2.5
@@ -158,8 +159,8 @@ def _right_edge(textpage: pypdfium2.PdfTextPage, index: int) -> float:
 
 
 def _clean(text: str) -> str:
-    """Drop control characters, which XML and JSON readers further on would choke on."""
-    return "".join(char for char in text if char >= " " or char == "\t")
+    """Drop what XML 1.0 cannot hold: control characters and lone surrogates of broken font maps."""
+    return _NOT_XML.sub("", text)
 
 
 def _labelled_by(label: Line, lines: list[Line], labels: set[int]) -> int | None:

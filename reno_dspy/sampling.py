@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,19 +18,12 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 
+from reno_dspy.build_config import Draw
+from reno_dspy.features import PAPER_COMPOSITION
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Draw = Literal["auto", "gumbel", "corrected"]
 
-# The composition of the published benchmark (paper, section 2.5), in percent; normalized when used
-# (the platforms add up to 99).
-PAPER_COMPOSITION: dict[str, dict[str, float]] = {
-    "has_pid": {"true": 59, "false": 41},
-    "citing_is_preprint": {"true": 14, "false": 86},
-    "language": {"en": 32, "pt": 30, "es": 23, "fr": 7, "de": 3, "it": 2, "ru": 2, "zh": 1},
-    "publication_type": {"journal": 53, "book": 30, "webpage": 8, "thesis": 5, "confproc": 4},
-    "source": {"scielo": 47, "redalyc": 24, "ore": 14, "pkp": 14},
-}
 # Keeps lambda finite where the target asks for none (or all) of a kind; moves mu by about 1e-6.
 L2 = 1e-6
 # A drawn share that is further than this from the target is reported (one percentage point).
@@ -103,9 +95,7 @@ def sample(
     return Sample(tuple(int(i) for i in chosen), composition, tuple(warnings), distance)
 
 
-def _draw(
-    cells: Cells, weights: Floats, n: int, seed: int, draw: Draw
-) -> tuple[Ints, list[str]]:
+def _draw(cells: Cells, weights: Floats, n: int, seed: int, draw: Draw) -> tuple[Ints, list[str]]:
     notes: list[str] = []
     if draw != "corrected":
         chosen = _gumbel_top(cells, weights, n, np.random.default_rng(seed))

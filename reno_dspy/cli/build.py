@@ -1,0 +1,47 @@
+"""`reno build`: a data set from PDF + JATS pairs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from reno_dspy.build_config import BuildConfig
+from reno_dspy.cli.options import job_options
+
+if TYPE_CHECKING:
+    from reno_dspy.build import Built
+
+
+@click.command("build")
+@job_options(BuildConfig)
+def command(config: BuildConfig, *, fresh: bool, tracking: bool) -> None:
+    """Build a data set: convert, extract, match, filter, describe, sample, split.
+
+    The output directory is the data set (`--data OUT` of the other commands); the rows of every
+    stage, with the reason of everything dropped, are in OUT/stages.
+    """
+    from reno_dspy.build import build
+    from reno_dspy.cli.tracking import open_tracker
+
+    built = build(config, open_tracker(tracking), fresh=fresh)
+    _show(built)
+
+
+def _show(built: Built) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from reno_dspy.build_report import stage_lines
+
+    table = Table(title="Build")
+    for column in ("stage", "in", "out", "dropped", "why"):
+        table.add_column(column, justify="right" if column in ("in", "out", "dropped") else "left")
+    for line in stage_lines(built.stages):
+        table.add_row(*line)
+    console = Console()
+    console.print(table)
+    for warning in built.warnings:
+        console.print(f"Note: {warning}", highlight=False)
+    rows = ", ".join(f"{name} {count}" for name, count in built.rows.items())
+    console.print(f"{built.path}: {rows}; digest {built.digest}", highlight=False)

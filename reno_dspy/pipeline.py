@@ -1,0 +1,262 @@
+"""The stages of a build, in order, and what each depends on."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from reno_dspy import build_report, build_steps, parallel, sampling
+from reno_dspy.build_config import STAGES, BuildConfig
+from reno_dspy.build_steps import Describer, Extractor
+from reno_dspy.corpora.manifest import Entry
+from reno_dspy.documents import Converter, Document, sha256_of
+from reno_dspy.errors import JobError
+from reno_dspy.progress import bar
+from reno_dspy.rundir import JsonlLog
+from reno_dspy.split import first_of_each, split_articles
+from reno_dspy.stages import Done, Record, StageStore, Tally
+
+# Part of every stage's fingerprint: raise it when the same input would give other rows.
+VERSION = 1
+
+
+class Pipeline:
+    """One build: its configuration, its articles and its finished stages."""
+
+    def __init__(
+        self,
+        config: BuildConfig,
+        entries: list[Entry],
+        store: StageStore,
+        extractor: Extractor | None,
+        describer: Describer | None,
+    ) -> None:
+        self.config, self.entries, self.store = config, entries, store
+        self.extractor, self.describer = extractor, describer
+        self.done: dict[str, Done] = {}
+        # The articles by content: what the first stage, and with it all others, depend on.
+        self.inputs = [
+            {
+                "id": e.id, "pdf": sha256_of(e.pdf), "xml": sha256_of(e.xml),
+                "source": e.source, "doi": e.doi,
+            }
+            for e in entries
+        ]  # fmt: skip
+
+    def run(self) -> dict[str, Done]:
+        """All stages in order. Raises JobError when one leaves nothing."""
+        for name in STAGES:
+            step: Callable[[], Done] = getattr(self, f"_{name}")
+            self.done[name] = step()
+            if not self.done[name].tally.out:
+                raise JobError(_nothing_left(self.done[name]))
+        return self.done
+
+    def _stage(
+        self,
+        name: str,
+        tally: Tally,
+        options: Record,
+        records: Callable[[Tally], Iterable[Record]],
+        after: str | None = None,
+    ) -> Done:
+        depends_on = {"stage": name, "version": VERSION, **options}
+        if after is not None:
+            depends_on["input"] = self.done[after].sha256
+        if self.config.stage != name:
+            reusable = self.store.reusable(name, depends_on)
+            if reusable is not None:
+                return reusable
+        return self.store.write(name, depends_on, records(tally), tally)
+
+    def _convert(self) -> Done:
+        limits = {"timeout_s": self.config.timeout_s, "memory_mb": self.config.memory_mb}
+
+        def records(tally: Tally) -> Iterator[Record]:
+            tally.into = len(self.entries)
+            with (
+                Converter(self.config.workers, **limits) as converter,
+                bar("convert", len(self.entries)) as progress,
+            ):
+                documents = converter.convert([entry.pdf for entry in self.entries])
+                for entry, document in zip(self.entries, documents, strict=True):
+                    _count_document(tally, document)
+                    progress.advance(note=f"{tally.dropped.total()} errors")
+                    yield {
+                        "id": entry.id, "pdf_sha256": document.sha256,
+                        "markdown": document.markdown, "error": document.error,
+                    }  # fmt: skip
+
+        pdfs = [[one["id"], one["pdf"]] for one in self.inputs]
+        options = {"pdfs": pdfs, **limits}
+        return self._stage("convert", Tally("articles", "articles"), options, records)
+
+    def _extract(self) -> Done:
+        def records(tally: Tally) -> Iterator[Record]:
+            tally.into = self.done["convert"].tally.out
+            for record in self._extracted():
+                tally.out += len(record["references"])
+                tally.drop("hallucinated", len(record["hallucinated"]))
+                tally.drop("repeated", record["repeated"])
+                tally.also["articles without references"] += not record["references"]
+                yield record
+
+        options = {"extractor": self.config.extractor}
+        tally = Tally("articles", "references")
+        done = self._stage("extract", tally, options, records, after="convert")
+        self._partial.unlink(missing_ok=True)
+        return done
+
+    @property
+    def _partial(self) -> Path:
+        return self.store.folder / "extract.partial.jsonl"
+
+    def _extracted(self) -> Iterator[Record]:
+        rows = self.done["convert"].rows()
+        total = len(self.entries)
+        if self.extractor is None:
+            yield from self._mapped("extract", build_steps.extract, rows, total)
+            return
+        # An LM's answers are dear: they are kept article by article, and read again on resume.
+        log = JsonlLog(self._partial)
+        key = self.done["convert"].sha256
+        known = {row["id"]: row["record"] for row in log.read() if row["key"] == key}
+        step = functools.partial(build_steps.extract, extractor=self.extractor)
+        pending = (row for row in rows if row["id"] not in known)
+        with log.appending() as out, bar("extract", total, len(known)) as progress:
+            for record in parallel.in_threads(step, pending, self.config.concurrency):
+                out.write({"id": record["id"], "key": key, "record": record})
+                known[record["id"]] = record
+                progress.advance()
+        yield from (known[entry.id] for entry in self.entries)
+
+    def _match(self) -> Done:
+        entries = {entry.id: entry for entry in self.entries}
+
+        def inputs() -> Iterator[Record]:
+            for row in self.done["extract"].rows():
+                entry = entries[row["id"]]
+                yield row | {"xml": str(entry.xml), "source": entry.source, "doi": entry.doi}
+
+        def records(tally: Tally) -> Iterator[Record]:
+            step = functools.partial(build_steps.match, threshold=self.config.threshold)
+            tally.into = self.done["extract"].tally.out
+            for record in self._mapped("match", step, inputs(), len(self.entries)):
+                _count_matches(tally, record)
+                yield record
+
+        jats = [{key: one[key] for key in ("xml", "source", "doi")} for one in self.inputs]
+        options = {"threshold": self.config.threshold, "jats": jats}
+        return self._stage("match", Tally("references", "pairs"), options, records, "extract")
+
+    def _filter(self) -> Done:
+        def records(tally: Tally) -> Iterator[Record]:
+            rows = self.done["match"].rows()
+            tally.into = self.done["match"].tally.out
+            for record in self._mapped("filter", build_steps.check, rows, len(self.entries)):
+                for pair in record["pairs"]:
+                    tally.out += not pair["reasons"]
+                    tally.dropped.update(pair["reasons"])
+                yield record
+
+        return self._stage("filter", Tally("pairs", "pairs"), {}, records, after="match")
+
+    def _describe(self) -> Done:
+        def records(tally: Tally) -> Iterator[Record]:
+            rows = self.done["filter"].rows()
+            tally.into = self.done["filter"].tally.out
+            for record in self._described(rows):
+                tally.out += len(record["pairs"])
+                yield record
+
+        options = {"describer": self.config.describer}
+        return self._stage("describe", Tally("pairs", "pairs"), options, records, after="filter")
+
+    def _described(self, rows: Iterator[Record]) -> Iterator[Record]:
+        if self.describer is None:
+            yield from self._mapped("describe", build_steps.describe, rows, len(self.entries))
+            return
+        step = functools.partial(build_steps.describe, describer=self.describer)
+        with bar("describe", len(self.entries)) as progress:
+            for record in parallel.in_threads(step, rows, self.config.concurrency):
+                progress.advance()
+                yield record
+
+    def _sample(self) -> Done:
+        config = self.config
+
+        def records(tally: Tally) -> Iterator[Record]:
+            pool = [pair for row in self.done["describe"].rows() for pair in row["pairs"]]
+            firsts = first_of_each(pair["plaintext"] for pair in pool)
+            unique = [pair for pair, first in zip(pool, firsts, strict=True) if first]
+            drawn = sampling.sample(
+                [build_report.features_of(pair, config.target) for pair in unique],
+                config.n, config.seed, config.target, config.draw,
+            )  # fmt: skip
+            tally.into, tally.out = len(pool), len(drawn.chosen)
+            tally.drop("duplicate", len(pool) - len(unique))
+            tally.drop("not drawn", len(unique) - len(drawn.chosen))
+            build_report.keep_sample(self.store.folder, drawn)
+            yield from (unique[index] for index in drawn.chosen)
+
+        options = {
+            "n": config.n, "seed": config.seed, "target": config.target, "draw": config.draw,
+        }  # fmt: skip
+        return self._stage("sample", Tally("pairs", "rows"), options, records, after="describe")
+
+    def _split(self) -> Done:
+        shares = {
+            "train": self.config.train,
+            "dev": self.config.dev,
+            "test": 1 - self.config.train - self.config.dev,
+        }
+
+        def records(tally: Tally) -> Iterator[Record]:
+            rows = list(self.done["sample"].rows())
+            articles = [row["citing_article_id"] for row in rows]
+            splits = split_articles(articles, shares, self.config.seed)
+            tally.into = tally.out = len(rows)
+            for row in rows:
+                tally.also[splits[row["citing_article_id"]]] += 1
+                yield row | {"split": splits[row["citing_article_id"]]}
+
+        options = {"shares": shares, "seed": self.config.seed}
+        return self._stage("split", Tally("rows", "rows"), options, records, after="sample")
+
+    def _mapped(
+        self, name: str, step: Callable[[Record], Record], rows: Iterable[Record], total: int
+    ) -> Iterator[Record]:
+        with bar(name, total) as progress:
+            for record in parallel.in_processes(step, rows, self.config.workers):
+                progress.advance()
+                yield record
+
+
+def _count_document(tally: Tally, document: Document) -> None:
+    if document.error is None:
+        tally.out += 1
+    else:
+        tally.drop(document.error)
+
+
+def _count_matches(tally: Tally, record: Record) -> None:
+    tally.out += len(record["pairs"])
+    tally.also["JATS references"] += len(record["pairs"]) + len(record["unmatched_jats"])
+    if record["error"] is not None:
+        tally.also["articles with an error"] += 1
+    reason = "unreadable JATS" if _jats_failed(record) else "no JATS reference is near enough"
+    tally.drop(reason, len(record["unmatched"]))
+
+
+def _jats_failed(record: Record) -> bool:
+    return record["error"] is not None and not record["pairs"] and not record["unmatched_jats"]
+
+
+def _nothing_left(done: Done) -> str:
+    reasons = ", ".join(f"{reason} ({count})" for reason, count in done.tally.dropped.most_common(5))
+    return (
+        f"The stage `{done.name}` left nothing: of {done.tally.into} {done.tally.unit_in}, none "
+        f"became {done.tally.unit_out}. Reasons: {reasons or 'see its file'}. "
+        f"Each is in {done.path}."
+    )
