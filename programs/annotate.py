@@ -7,29 +7,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import dspy
-from pydantic import Field
 
 from programs import prompts
 from programs.adapter import Annotate, PlainAdapter
-from programs.lm import LMSpec, explain, make_lm
+from programs.config import SYSTEMS, LMSpec, SystemRecipe
+from programs.lm import explain, make_lm
 from programs.prompts import Prompt
-from reno_dspy.config import Config, find_recipe, resolve
+from reno_dspy.config import find_recipe, resolve
 from reno_dspy.systems import Completion
-
-RECIPES = Path(__file__).parent / "recipes" / "systems"
-
-
-class SystemRecipe(Config):
-    """An LM system: a model, the prompt it is asked with, how many requests at once."""
-
-    name: str = Field(description="Name in reports and tables.")
-    lm: LMSpec = Field(description="The language model.")
-    prompt: str = Field("two-shot", description="A shipped prompt or a prompt file.")
-    concurrency: int = Field(8, ge=1, description="Requests at once.")
 
 
 class AnnotateReference(dspy.Module):  # type: ignore[misc]
@@ -121,15 +109,29 @@ def last_usage(lm: dspy.BaseLM) -> dict[str, Any]:
     }
 
 
-def load_system(
-    name_or_path: str, *, prompt: str | None = None, api_base: str | None = None
-) -> LMSystem:
-    """The LM system of a recipe (a file, or a name in `programs/recipes/systems`).
+def load_recipe(name: str) -> SystemRecipe:
+    """The recipe of an LM system: a file, or a name in `programs/recipes/systems`.
 
-    `prompt` and `api_base` replace the recipe's. Raises InputError as recipes and prompts do.
+    Raises InputError when there is none, or when it is not one.
     """
-    recipe = resolve(SystemRecipe, find_recipe(name_or_path, RECIPES))
-    spec = recipe.lm.model_copy(update={"api_base": api_base}) if api_base else recipe.lm
+    return resolve(SystemRecipe, find_recipe(name, SYSTEMS))
+
+
+def load_system(
+    name: str,
+    *,
+    prompt: str | None = None,
+    api_base: str | None = None,
+    max_tokens: int | None = None,
+) -> LMSystem:
+    """The LM system of a recipe; what is given here replaces the recipe's own.
+
+    Raises InputError as `load_recipe` and `programs.prompts.load` do.
+    """
+    recipe = load_recipe(name)
+    given = {"api_base": api_base, "max_tokens": max_tokens}
+    update = {key: value for key, value in given.items() if value is not None}
+    spec = recipe.lm.model_copy(update=update)
     return LMSystem(recipe.name, spec, prompts.load(prompt or recipe.prompt), recipe.concurrency)
 
 

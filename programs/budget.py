@@ -10,33 +10,15 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
-
-from pydantic import Field
+from typing import Any
 
 from programs.answers import Spent
-from reno_dspy.config import Config
+from programs.config import Auto, Budget, OptimizeConfig
 from reno_dspy.errors import InputError
-
-Auto = Literal["light", "medium", "heavy"]
 
 # Accepted candidates that a budget by name makes room for, as in DSPy; and proposals for each.
 _CANDIDATES = {"light": 6, "medium": 12, "heavy": 18}
 _PROPOSALS_PER_CANDIDATE = 4
-
-
-class Budget(Config):
-    """When a job ends, besides its metric calls. None: no such limit."""
-
-    max_minutes: float | None = Field(default=None, gt=0, description="Minutes of this session.")
-    max_tokens: int | None = Field(default=None, gt=0, description="Student and reflection tokens.")
-    max_cost: float | None = Field(
-        default=None, gt=0, description="US dollars, where prices are known."
-    )
-    patience: int | None = Field(
-        default=None, gt=0, description="Proposals without a better candidate."
-    )
-    min_proposals: int = Field(default=2, ge=1, description="Refuse a budget that allows fewer.")
 
 
 @dataclass(frozen=True)
@@ -63,6 +45,20 @@ def auto_calls(auto: Auto, dev: int, minibatch: int) -> int:
     dev + candidates * (dev + 4 * 2 * minibatch): unlike DSPy's own formula it follows the minibatch.
     """
     return dev + _CANDIDATES[auto] * (dev + _PROPOSALS_PER_CANDIDATE * 2 * minibatch)
+
+
+def plan_job(config: OptimizeConfig, dev: int) -> Plan:
+    """The budget of a job over `dev` references.
+
+    Raises InputError unless it is given in exactly one way and allows enough proposals.
+    """
+    if (config.auto is None) == (config.max_metric_calls is None):
+        raise InputError(
+            "Give the budget once: --auto or --max-metric-calls. What the recipe gives is taken back "
+            "with --set auto=null or --set max_metric_calls=null."
+        )
+    calls = config.max_metric_calls or auto_calls(config.auto or "light", dev, config.minibatch)
+    return plan(calls, dev, config.minibatch, config.budget.min_proposals)
 
 
 def plan(metric_calls: int, dev: int, minibatch: int, min_proposals: int) -> Plan:

@@ -14,29 +14,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import dspy
-from pydantic import Field
 from rapidfuzz.distance import Levenshtein
 
+from programs.config import Objective
 from reno_dspy.citation import collapse, read
-from reno_dspy.config import Config
 from reno_dspy.metric import PAPER, THRESHOLDS, CitationScore, FieldScore, compare
 
 Metric = Callable[..., dspy.Prediction]
 
 _SHOWN = 80  # characters of a value, or of the text around it, that feedback quotes
 _POSITION = re.compile(r",? ?\(<string>, line \d+\)$")
-
-
-class Objective(Config):
-    """What a prompt is optimized for: a weighted mean of these, each in 0..1."""
-
-    recall: float = Field(
-        default=1.0, ge=0, description="Mean lenient recall over the gold's fields."
-    )
-    well_formed: float = Field(
-        default=0.0, ge=0, description="1 where the answer is one XML element."
-    )
-    fidelity: float = Field(default=0.0, ge=0, description="1 where tags aside nothing changed.")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import os
 import re
 import urllib.error
 import urllib.request
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 # Unset, importing litellm tries to download a price list.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -28,9 +28,8 @@ from dspy.utils.exceptions import (
     LMTransportError,
     LMUnsupportedModelError,
 )
-from pydantic import Field
 
-from reno_dspy.config import Config
+from programs.config import LMSpec as LMSpec
 from reno_dspy.errors import InputError, JobError
 
 # Errors of the endpoint, not of one request: the next request would meet them as well.
@@ -45,26 +44,6 @@ ENDPOINT_ERRORS = (
     LMUnsupportedModelError,
 )
 _SECRET = re.compile(r"\b(?:sk|hf|key|gsk)[-_][\w*.-]{6,}|(?<=Bearer )\S+")
-
-
-class LMSpec(Config):
-    """One language model and how it is asked."""
-
-    free: ClassVar[frozenset[str]] = frozenset(
-        {"out", "api_base", "api_key_env", "timeout", "num_retries"}
-    )
-
-    model: str = Field(description="Route and model, such as openai/gpt-4o or hosted_vllm/NAME.")
-    api_base: str | None = Field(None, description="Base URL of an OpenAI-compatible endpoint.")
-    api_key_env: str | None = Field(None, description="Environment variable that holds the key.")
-    temperature: float | None = Field(0.0, description="Sampling temperature.")
-    top_p: float | None = Field(None, description="Nucleus sampling mass.")
-    max_tokens: int | None = Field(1024, description="Longest answer, in tokens.")
-    seed: int | None = Field(None, description="Sampling seed, where the server takes one.")
-    timeout: float = Field(300.0, description="Seconds to wait for one answer.")
-    num_retries: int = Field(4, description="Retries of a request that failed transiently.")
-    engine: Literal["auto", "lm15", "litellm"] = Field("auto", description="DSPy's LM backend.")
-    extra_body: dict[str, Any] = Field({}, description="Further fields of the request body.")
 
 
 def make_lm(spec: LMSpec) -> dspy.LM:

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import dspy
 
 from programs.answers import Answers, Spent, StopOnFailure
-from programs.budget import Stopper
+from programs.budget import Stopper, plan_job
 from programs.candidates import (
     Candidate,
     OptimizeResult,
@@ -27,8 +26,9 @@ from programs.candidates import (
     prompt_diff,
     write_report,
 )
+from programs.config import OptimizeConfig
 from programs.gepa import run_gepa
-from programs.job import Job, OptimizeConfig, check_fingerprint
+from programs.job import Job, check_fingerprint, input_fingerprint
 from programs.live import REPORTED, Live, read_candidates
 from programs.prompts import Prompt, save
 from programs.reflection import Proposer
@@ -38,7 +38,6 @@ from reno_dspy.progress import bar
 from reno_dspy.rundir import RunDir, write_json, write_text
 from reno_dspy.tracker import Run
 
-RECIPES = Path(__file__).parent / "recipes" / "optimize"
 RESULT, CANDIDATES = "result.json", "candidates.json"
 
 
@@ -57,7 +56,7 @@ def optimize(
     Writes `prompt.json` (the best), `candidates.json`, `result.json`, `report.md`, `prompt.diff` and
     `lineage.png`. Raises InputError when `run_dir` holds another job, JobError when an LM fails.
     """
-    planned = config.plan(len(dev))
+    planned = plan_job(config, len(dev))
     job = Job(config, prompt, train, dev, student, reflection)
     check_fingerprint(run_dir, job.fingerprint())
     if (run_dir / RESULT).exists():
@@ -76,6 +75,23 @@ def optimize(
     )  # fmt: skip
     keep_result(result, run_dir, run)
     return result
+
+
+def finished(
+    config: OptimizeConfig,
+    prompt: Prompt,
+    train: Sequence[Row],
+    dev: Sequence[Row],
+    run_dir: RunDir,
+) -> OptimizeResult | None:
+    """The result of this job when `run_dir` holds it, for which no LM is needed; else None.
+
+    Raises InputError when `run_dir` holds another job.
+    """
+    if not (run_dir / RESULT).exists():
+        return None
+    check_fingerprint(run_dir, input_fingerprint(config, prompt, train, dev))
+    return read_result(run_dir)
 
 
 def conclude(
@@ -116,7 +132,7 @@ def keep_result(result: OptimizeResult, run_dir: RunDir, run: Run) -> None:
     for name in ("prompt.json", CANDIDATES, "prompt.diff", "report.md", "lineage.png"):
         run.artifact(run_dir / name)
     run.metrics(_final_metrics(result))
-    run.tags({"prompt_digest": best.prompt.digest, "seed_prompt_digest": seed.prompt.digest})
+    run.tags({"uses.prompt": seed.prompt.digest, "gives.prompt": best.prompt.digest})
     run.describe(write_report(result))
     write_json(run_dir / RESULT, result.summary())
 

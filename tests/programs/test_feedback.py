@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from programs.feedback import Objective, make_metric
+from programs.config import Objective
+from programs.feedback import make_metric
 
 REFERENCE = "Ferrand LM, Quill A. Tidal memory. J Imag Hydrol. 2014;12(3):45."
 GOLD = (

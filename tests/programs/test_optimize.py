@@ -15,7 +15,7 @@ from dspy.utils.exceptions import LMTransportError
 
 from programs.annotate import AnnotateReference
 from programs.budget import plan
-from programs.job import OptimizeConfig
+from programs.config import OptimizeConfig
 from programs.optimize import OptimizeResult, optimize
 from programs.prompts import Prompt, load
 from reno_dspy.dataset import Row
@@ -192,7 +192,7 @@ def test_a_failing_endpoint_ends_the_job_and_spoils_nothing(run_job: Any) -> Non
             raise LMTransportError("connection refused")
         return student_answer(system, user)
 
-    with pytest.raises(JobError, match="cannot be reached.*same command resumes"):
+    with pytest.raises(JobError, match=r"cannot be reached.*same command resumes"):
         run_job(student=breaks)
     assert calls == 21
     assert run_job().best.score == 1.0

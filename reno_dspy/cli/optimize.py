@@ -1,0 +1,90 @@
+"""`reno optimize`: find better instructions with GEPA."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from programs.config import JOBS, LMSpec, OptimizeConfig
+from reno_dspy.cli.options import job_options
+
+
+@click.command("optimize")
+@job_options(OptimizeConfig, recipes=JOBS)
+def command(config: OptimizeConfig, *, fresh: bool, tracking: bool) -> None:
+    """Find better instructions for a system with GEPA, on the splits train and dev.
+
+    RECIPE is one that ships (`embedded`, `light`, `thorough`) or a YAML file. Writes prompt.json,
+    which `reno evaluate --prompt` takes, candidates.json and report.md to OUT; running the same
+    command again resumes, and no answer is paid twice.
+    """
+    from programs import prompts
+    from programs.budget import plan_job
+    from programs.candidates import write_report
+    from programs.lm import make_lm
+    from programs.optimize import finished, optimize
+    from programs.subsets import load_subset
+    from reno_dspy.cli.tracking import open_tracker
+    from reno_dspy.rundir import RunDir
+
+    prompt = prompts.load(config.prompt)
+    whole, train = load_subset(
+        config.data, "train", config.train_size, config.stratify, config.seed
+    )
+    _, dev = load_subset(config.data, "dev", config.dev_size, config.stratify, config.seed)
+    click.echo(f"Budget: {plan_job(config, len(dev.rows))}.", err=True)
+    run_dir = RunDir.open(config.out, "optimize", config.identity(), fresh=fresh)
+    result = finished(config, prompt, train.rows, dev.rows, run_dir)
+    if result is None:
+        name = f"{prompt.name} for {config.student} on {whole.name}"
+        tracker = open_tracker(tracking)
+        with (
+            _language_models(config) as (student, reflection),
+            tracker.start("optimize", name, run_dir=config.out, config=config.identity()) as run,
+        ):
+            run.tags({"system": config.student, "uses.data": whole.digest})
+            run.params({"student": student.identity(), "reflection": reflection.identity()})
+            run.data(train.ref(), "train")
+            run.data(dev.ref(), "dev")
+            lms = make_lm(student), make_lm(reflection)
+            result = optimize(config, prompt, train.rows, dev.rows, *lms, run_dir, run)
+    click.echo(write_report(result), nl=False)
+    click.echo(f"Written to {config.out} (prompt.json, candidates.json, report.md).", err=True)
+
+
+@contextmanager
+def _language_models(config: OptimizeConfig) -> Iterator[tuple[LMSpec, LMSpec]]:
+    """The student's and the reflection LM's specification; a local server ends with the context."""
+    if config.student == "embedded" and config.api_base is None:
+        from finetune.serve import local_server
+
+        from finetune.base import EMBEDDED
+
+        with local_server(EMBEDDED, None, config.out / "server.log") as endpoint:
+            spec = LMSpec(model=f"openai/{endpoint.model}", api_base=endpoint.api_base)
+            yield _both(config, spec)
+        return
+    from programs.annotate import load_recipe
+    from programs.lm import check_endpoint
+
+    spec = load_recipe(config.student).lm
+    if config.api_base is not None:
+        spec = spec.model_copy(update={"api_base": config.api_base})
+    specs = _both(config, spec)
+    for one in specs:
+        check_endpoint(one)
+    yield specs
+
+
+def _both(config: OptimizeConfig, student: LMSpec) -> tuple[LMSpec, LMSpec]:
+    if config.max_tokens is not None:
+        student = student.model_copy(update={"max_tokens": config.max_tokens})
+    reflection = config.reflection or student.model_copy(update={"temperature": 1.0})
+    if config.reflection_lm is not None:
+        # The student's endpoint is not that of another model.
+        other = LMSpec(model=config.reflection_lm, temperature=1.0, max_tokens=None)
+        options = config.reflection or other
+        reflection = options.model_copy(update={"model": config.reflection_lm})
+    return student, reflection
