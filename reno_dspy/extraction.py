@@ -14,13 +14,14 @@ from dataclasses import dataclass
 
 from reno_dspy import extraction_rules as rules
 from reno_dspy.pdf_text import PAGE_BREAK
-from reno_dspy.segmentation import numbered_run, segment, quality
+from reno_dspy.segmentation import continues_list, numbered_run, quality, segment
 
 # A line repeats on the pages when it stands, digits aside, among a page's outer lines this often.
 _EDGE_LINES = 4
 _REPEATS = 2
 _PAGE_NUMBER = re.compile(
-    r"\W*(?:p(?:age|ág|\.)?\.?\s*|seite\s*|s\.\s*)?\d{1,5}(?:\s*(?:/|of|de|von|di|из)\s*\d{1,5})?\W*", re.I
+    r"\W*(?:p(?:age|ág|\.)?\.?\s*|seite\s*|s\.\s*)?\d{1,5}(?:\s*(?:/|of|de|von|di|из)\s*\d{1,5})?\W*",
+    re.I,
 )
 
 
@@ -77,21 +78,36 @@ def _is_furniture(line: str, seen: Counter[str]) -> bool:
 
 
 def _sections(lines: Sequence[str]) -> list[list[str]]:
-    """From each heading of a list to where the list ends."""
+    """The lines after each heading of a list, up to where the list ends.
+
+    What looks like an end (a note of receipt, a box) may stand inside a list, where a page ends: it is
+    left out when references go on after it.
+    """
     starts = [i for i, line in enumerate(lines) if rules.HEADING.fullmatch(line.strip())]
     sections = []
-    for start in starts:
-        end = next(
-            (i for i in range(start + 1, len(lines)) if _ends_list(lines, i)), len(lines)
-        )
-        sections.append(list(lines[start + 1 : end]))
+    for start, following in zip(starts, [*starts[1:], len(lines)], strict=False):
+        section: list[str] = []
+        rest = list(lines[start + 1 : following])
+        while (end := _first_end(rest)) is not None:
+            section += rest[:end]
+            rest = _after_paragraph(rest[end:])
+            if not continues_list(rest):
+                rest = []
+        sections.append(section + rest)
     return sections
+
+
+def _first_end(lines: Sequence[str]) -> int | None:
+    return next((i for i in range(len(lines)) if _ends_list(lines, i)), None)
+
+
+def _after_paragraph(lines: Sequence[str]) -> list[str]:
+    gap = next((i for i, line in enumerate(lines) if not line.strip()), len(lines))
+    return list(lines[gap:])
 
 
 def _ends_list(lines: Sequence[str], index: int) -> bool:
     line = lines[index].strip()
-    if rules.HEADING.fullmatch(line):
-        return True
     alone = index == 0 or not lines[index - 1].strip()
     short = len(line) < 60
     return rules.END.match(line) is not None and (short or alone) and not rules.is_dated(line)

@@ -43,7 +43,9 @@ _ENDS = (
 )
 END = re.compile(rf"(?:#+\s*)?\W{{0,3}}(?:{_ENDS})", re.IGNORECASE)
 # Captions are no end: a list may be drawn around a figure. Their lines are left out.
-CAPTION = re.compile(r"(?:fig(?:ure|ura|\.)|tab(?:le|ela|la|elle|\.)|abb(?:ildung|\.))\s*\d+[.:]", re.I)
+CAPTION = re.compile(
+    r"(?:fig(?:ure|ura|\.)|tab(?:le|ela|la|elle|\.)|abb(?:ildung|\.))\s*\d+[.:]", re.I
+)
 
 YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 UNDATED = re.compile(
@@ -70,7 +72,7 @@ AUTHOR_START = re.compile(
     rf"{_NAME}[^.]{{0,60}}\((?:1[5-9]|20)\d\d[a-z]?\)|"
     rf"[{_UPPER}]{{2,}}[^.]{{0,80}}[.,]|[-–—_―]{{2,}}|[\u4e00-\u9fff]{{2,4}}[,，.])"
 )
-_OPEN_END = re.compile(r"(?:[,;:&(–/-]|\b(?:and|e|y|et|und|in|the|of|de|la|for|der|die|и))$", re.I)
+_OPEN_END = re.compile(r"(?:[,;&(–-]|(?<!\S)(?:and|[yei]|et|und|[Ii]n:?|the|of|de|la|for|der|die|и))$")
 _URL_TAIL = re.compile(r"(?:https?:|www\.|doi\.org|\b10\.\d{4,}/)\S*$", re.IGNORECASE)
 
 

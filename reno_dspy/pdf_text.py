@@ -8,6 +8,7 @@ loses are kept: a form feed before each page but the first, an empty line where 
 
 from __future__ import annotations
 
+import bisect
 import ctypes
 import re
 import statistics
@@ -30,11 +31,16 @@ _PARAGRAPH_GAP = 1.3
 # A line is indented when it starts this share of the usual leading right of the column's edge.
 _INDENT_SHARE = 0.35
 
+_WIDE = re.compile("[\U00010000-\U0010ffff]")
 _NOT_XML = re.compile("[^\t\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LABEL = re.compile(r"\[?\d{1,3}[\].)]{0,2}")
 # Points: how far base lines of one printed line may differ, and how far its label stands from it.
 _SAME_BASE = 2.5
 _LABEL_GAP = 40.0
+# Lines that make a column, rather than a note or a caption beside one.
+_COLUMN_LINES = 5
+# Points that a list's hanging indent has at most.
+_LONGEST_INDENT = 40.0
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,7 @@ def lines_of_page(textpage: pypdfium2.PdfTextPage) -> list[Line]:
 def layout(lines: list[Line]) -> str:
     """Text with an empty line between paragraphs and two spaces before indented lines."""
     out: list[str] = []
-    for run in _column_runs(lines):
+    for run in _left_before_right(list(_column_runs(lines))):
         leading = _usual_leading(run)
         edge = _left_edge(run)
         if out and out[-1]:
@@ -104,58 +110,66 @@ def layout(lines: list[Line]) -> str:
 
 
 def _raw_lines(textpage: pypdfium2.PdfTextPage) -> Iterator[Line]:
-    text = textpage.get_text_range()
+    text = _Text(textpage)
     start = 0
-    for end in _LINE_END.finditer(text):
+    for end in _LINE_END.finditer(text.chars):
         hyphen = "-" if end.group() == _SOFT_BREAK else ""
-        yield from _located(textpage, text, start, end.start(), hyphen)
+        yield from _located(text, start, end.start(), hyphen)
         start = end.end()
-    yield from _located(textpage, text, start, len(text), "")
+    yield from _located(text, start, len(text.chars), "")
 
 
-def _located(
-    textpage: pypdfium2.PdfTextPage, text: str, start: int, end: int, hyphen: str
-) -> Iterator[Line]:
-    while start < end and text[start].isspace():
+class _Text:
+    """A page's characters and where each of them stands."""
+
+    def __init__(self, textpage: pypdfium2.PdfTextPage) -> None:
+        self.chars = textpage.get_text_range()
+        self._page = textpage.raw
+        self._x, self._y = ctypes.c_double(), ctypes.c_double()
+        self._box = [ctypes.c_double() for _ in range(4)]
+        # pdfium counts UTF-16 units; letters beyond the basic plane (mathematics) count twice.
+        self._wide = [found.start() for found in _WIDE.finditer(self.chars)]
+
+    def _index(self, index: int) -> int:
+        shift = bisect.bisect_left(self._wide, index) if self._wide else 0
+        char: int = pdfium.FPDFText_GetCharIndexFromTextIndex(self._page, index + shift)
+        return char
+
+    def origin(self, index: int) -> tuple[float, float]:
+        """Left end and base line of a character, in points."""
+        pdfium.FPDFText_GetCharOrigin(self._page, self._index(index), self._x, self._y)
+        return self._x.value, self._y.value
+
+    def right(self, index: int) -> float:
+        """The right edge of a character, in points."""
+        pdfium.FPDFText_GetCharBox(self._page, self._index(index), *self._box)
+        return self._box[1].value
+
+
+def _located(text: _Text, start: int, end: int, hyphen: str) -> Iterator[Line]:
+    chars = text.chars
+    while start < end and chars[start].isspace():
         start += 1
-    while end > start and text[end - 1].isspace():
+    while end > start and chars[end - 1].isspace():
         end -= 1
     if start == end:
         return
-    (left, base), (last, last_base) = _origin(textpage, start), _origin(textpage, end - 1)
+    (left, base), (last, last_base) = text.origin(start), text.origin(end - 1)
     if abs(base - last_base) > _GLUED_JUMP or last < left:
-        cut = _glued_at(textpage, text, start, end)
+        cut = _glued_at(text, start, end)
         if cut is not None:
-            yield from _located(textpage, text, start, cut, "")
-            yield from _located(textpage, text, cut, end, hyphen)
+            yield from _located(text, start, cut, "")
+            yield from _located(text, cut, end, hyphen)
             return
-    right = _right_edge(textpage, end - 1)
-    yield Line(_clean(text[start:end]) + hyphen, left, right, base)
+    yield Line(_clean(chars[start:end]) + hyphen, left, text.right(end - 1), base)
 
 
-def _glued_at(textpage: pypdfium2.PdfTextPage, text: str, start: int, end: int) -> int | None:
-    base = _origin(textpage, start)[1]
+def _glued_at(text: _Text, start: int, end: int) -> int | None:
+    base = text.origin(start)[1]
     for index in range(start + 1, end):
-        if text[index].isspace():
-            continue
-        here = _origin(textpage, index)[1]
-        if abs(here - base) > _GLUED_JUMP:
+        if not text.chars[index].isspace() and abs(text.origin(index)[1] - base) > _GLUED_JUMP:
             return index
     return None
-
-
-def _origin(textpage: pypdfium2.PdfTextPage, index: int) -> tuple[float, float]:
-    x, y = ctypes.c_double(), ctypes.c_double()
-    char = pdfium.FPDFText_GetCharIndexFromTextIndex(textpage, index)
-    pdfium.FPDFText_GetCharOrigin(textpage, char, x, y)
-    return x.value, y.value
-
-
-def _right_edge(textpage: pypdfium2.PdfTextPage, index: int) -> float:
-    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
-    char = pdfium.FPDFText_GetCharIndexFromTextIndex(textpage, index)
-    pdfium.FPDFText_GetCharBox(textpage, char, left, right, bottom, top)
-    return right.value
 
 
 def _clean(text: str) -> str:
@@ -187,6 +201,23 @@ def _column_runs(lines: list[Line]) -> Iterator[list[Line]]:
         yield run
 
 
+def _left_before_right(runs: list[list[Line]]) -> list[list[Line]]:
+    """Columns drawn from right to left, put in the order in which they are read."""
+    ordered: list[list[Line]] = []
+    for run in runs:
+        place = len(ordered)
+        while place and len(run) >= _COLUMN_LINES and _is_left_column_of(run, ordered[place - 1]):
+            place -= 1
+        ordered.insert(place, run)
+    return ordered
+
+
+def _is_left_column_of(run: list[Line], other: list[Line]) -> bool:
+    aside = max(line.right for line in run) < min(line.left for line in other)
+    beside = run[-1].base < other[0].base and other[-1].base < run[0].base
+    return aside and beside and len(other) >= _COLUMN_LINES
+
+
 def _overlap(one: Line, other: Line) -> bool:
     return min(one.right, other.right) > max(one.left, other.left) - 30
 
@@ -198,9 +229,7 @@ def _usual_leading(run: list[Line]) -> float:
 
 
 def _left_edge(run: list[Line]) -> float:
-    """The left-most edge that two lines of the run share, within two points."""
+    """The left-most edge that two lines of the run share, or of a line a hanging indent left of it."""
     lefts = sorted(line.left for line in run)
-    for left, following in zip(lefts, lefts[1:], strict=False):
-        if following - left <= 2:
-            return left
-    return lefts[0]
+    shared = next((a for a, b in zip(lefts, lefts[1:], strict=False) if b - a <= 2), lefts[0])
+    return next(left for left in lefts if shared - left <= _LONGEST_INDENT)

@@ -16,15 +16,33 @@ _SHORTEST, _LONGEST = 25, 900
 # Numbers of a list go up by one; a number that the PDF lost may be stepped over.
 _STEP = 2
 _FEWEST_NUMBERED = 4
+# References after a supposed end of the list that show that it goes on.
+_FEWEST_LEFT = 3
 
 
 def segment(section: Sequence[str]) -> list[str]:
     """The references in a section's lines (empty lines and indents as `pdf_text` gives them)."""
     lines = [line for line in section if not rules.CAPTION.match(line.strip())]
     ways: list[Callable[[Sequence[str]], list[str]]] = [
-        numbered_run, _by_gap, _by_indent, _by_author,
+        numbered_run,
+        _by_gap,
+        _by_indent,
+        _by_author,
     ]
-    return max((way(lines) for way in ways), key=quality, default=[])
+    return max((_trimmed(way(lines)) for way in ways), key=quality)
+
+
+def _trimmed(pieces: list[str]) -> list[str]:
+    """Without what stands before the first reference and after the last one."""
+    good = [index for index, piece in enumerate(pieces) if looks_good(piece)]
+    return pieces[good[0] : good[-1] + 1] if good else []
+
+
+def continues_list(lines: Sequence[str]) -> bool:
+    """Whether lines after a supposed end of a list hold references still (not, say, a biography)."""
+    pieces = segment(lines)
+    authored = [piece for piece in pieces if rules.AUTHOR_START.match(piece)]
+    return quality(pieces) >= _FEWEST_LEFT and len(authored) > len(pieces) / 2
 
 
 def quality(references: Sequence[str]) -> float:
