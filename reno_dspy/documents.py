@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from markitdown import MarkItDown
 
 # Part of the cache key: raise it when the same PDF would give another text.
-CONVERTER = "pypdfium2-3"
+CONVERTER = "pypdfium2-4"
 PDF_MAGIC = b"%PDF-"
 # The PDF standard (ISO 32000, annex H, note 13) lets the header stand within the first 1,024 bytes.
 _MAGIC_WITHIN = 1024

@@ -14,23 +14,28 @@ from dataclasses import dataclass
 
 from reno_dspy import extraction_rules as rules
 from reno_dspy.pdf_text import PAGE_BREAK
-from reno_dspy.segmentation import continues_list, numbered_run, quality, segment
+from reno_dspy.segmentation import continues_list, numbered_run, quality, segment, unheaded_list
 
 # A line repeats on the pages when it stands, digits aside, among a page's outer lines this often.
 _EDGE_LINES = 4
 _REPEATS = 2
+# A number alone; with a full stop it is rather the year that ends a reference.
 _PAGE_NUMBER = re.compile(
-    r"\W*(?:p(?:age|ág|\.)?\.?\s*|seite\s*|s\.\s*)?\d{1,5}(?:\s*(?:/|of|de|von|di|из)\s*\d{1,5})?\W*",
-    re.I,
+    r"[-–—|\[\s]*(?:p(?:age|ág|\.)?\.?\s*|seite\s*|s\.\s*)?"
+    r"\d{1,5}(?:\s*(?:/|of|de|von|di|из)\s*\d{1,5})?[-–—|\]\s]*",
+    re.IGNORECASE,
 )
+# References under a heading that make it the list's; below, the list is looked for without one.
+_FEWEST = 3
 
 
 def extract(markdown: str) -> list[str]:
     """The references of an article, verbatim but for line breaks, in the order of the list."""
     lines = without_furniture(markdown).split("\n")
-    candidates = [segment(section) for section in _sections(lines)]
-    candidates.append(numbered_run(lines))
-    return max(candidates, key=quality)
+    headed = max(map(segment, _sections(lines)), key=quality, default=[])
+    if quality(headed) >= _FEWEST:
+        return headed
+    return max([headed, numbered_run(lines), unheaded_list(lines)], key=quality)
 
 
 def reference_section(markdown: str) -> str:

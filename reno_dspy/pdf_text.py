@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import bisect
 import ctypes
+import math
 import re
 import statistics
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import BinaryIO
@@ -45,12 +47,16 @@ _LONGEST_INDENT = 40.0
 
 @dataclass(frozen=True)
 class Line:
-    """A printed line: its text, left and right edge and base line (points, origin bottom left)."""
+    """A printed line: its text, left and right edge and base line (points, origin bottom left).
+
+    `angle` is that of its letters, in degrees.
+    """
 
     text: str
     left: float
     right: float
     base: float
+    angle: int = 0
 
 
 def text_of_pdf(stream: BinaryIO) -> str:
@@ -81,7 +87,7 @@ def lines_of_page(textpage: pypdfium2.PdfTextPage) -> list[Line]:
     Some journals draw the numbers of a list apart from its text (before or after it): a number that
     stands alone goes to the line that starts right of it on the same base line.
     """
-    lines = list(_raw_lines(textpage))
+    lines = _upright(list(_raw_lines(textpage)))
     labels = {index for index, line in enumerate(lines) if _LABEL.fullmatch(line.text)}
     for index in sorted(labels):
         target = _labelled_by(lines[index], lines, labels)
@@ -140,6 +146,10 @@ class _Text:
         pdfium.FPDFText_GetCharOrigin(self._page, self._index(index), self._x, self._y)
         return self._x.value, self._y.value
 
+    def angle(self, index: int) -> int:
+        """The angle of a character, in degrees."""
+        return round(math.degrees(pdfium.FPDFText_GetCharAngle(self._page, self._index(index))))
+
     def right(self, index: int) -> float:
         """The right edge of a character, in points."""
         pdfium.FPDFText_GetCharBox(self._page, self._index(index), *self._box)
@@ -161,7 +171,8 @@ def _located(text: _Text, start: int, end: int, hyphen: str) -> Iterator[Line]:
             yield from _located(text, start, cut, "")
             yield from _located(text, cut, end, hyphen)
             return
-    yield Line(_clean(chars[start:end]) + hyphen, left, text.right(end - 1), base)
+    line = _clean(chars[start:end]) + hyphen
+    yield Line(line, left, text.right(end - 1), base, text.angle(start))
 
 
 def _glued_at(text: _Text, start: int, end: int) -> int | None:
@@ -175,6 +186,13 @@ def _glued_at(text: _Text, start: int, end: int) -> int | None:
 def _clean(text: str) -> str:
     """Drop what XML 1.0 cannot hold: control characters and lone surrogates of broken font maps."""
     return _NOT_XML.sub("", text)
+
+
+def _upright(lines: list[Line]) -> list[Line]:
+    """Without lines that run another way than most of the page: titles along the margin."""
+    angles = Counter(line.angle for line in lines)
+    usual = angles.most_common(1)[0][0] if angles else 0
+    return [line for line in lines if line.angle == usual]
 
 
 def _labelled_by(label: Line, lines: list[Line], labels: set[int]) -> int | None:
@@ -215,7 +233,7 @@ def _left_before_right(runs: list[list[Line]]) -> list[list[Line]]:
 def _is_left_column_of(run: list[Line], other: list[Line]) -> bool:
     aside = max(line.right for line in run) < min(line.left for line in other)
     beside = run[-1].base < other[0].base and other[-1].base < run[0].base
-    return aside and beside and len(other) >= _COLUMN_LINES
+    return aside and beside
 
 
 def _overlap(one: Line, other: Line) -> bool:

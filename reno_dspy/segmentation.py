@@ -16,6 +16,8 @@ _SHORTEST, _LONGEST = 25, 900
 # Numbers of a list go up by one; a number that the PDF lost may be stepped over.
 _STEP = 2
 _FEWEST_NUMBERED = 4
+# Lines from one reference to the next in a list that has no heading.
+_DENSE = 10
 # References after a supposed end of the list that show that it goes on.
 _FEWEST_LEFT = 3
 
@@ -123,6 +125,36 @@ def _by_author(lines: Sequence[str]) -> list[str]:
         return rules.AUTHOR_START.match(line.strip()) is not None
 
     return _cut(lines, starts)
+
+
+def _by_gap_or_author(lines: Sequence[str]) -> list[str]:
+    """For lists whose leading changes on the way, or that lose their gaps at the end of a page."""
+
+    def starts(above: str, line: str) -> bool:
+        if not above.strip():
+            return True
+        closed = above.rstrip()[-1] in ".)]" or above.rstrip()[-1].isdigit()
+        return closed and rules.AUTHOR_START.match(line.strip()) is not None
+
+    return _cut(lines, starts)
+
+
+def unheaded_list(lines: Sequence[str]) -> list[str]:
+    """The references of the longest dense stretch of lines that begin like one; maybe none."""
+    starts = [
+        index
+        for index, line in enumerate(lines)
+        if rules.AUTHOR_START.match(line) and rules.is_dated(" ".join(lines[index : index + 3]))
+    ]
+    stretches: list[list[int]] = []
+    for index in starts:
+        if not stretches or index - stretches[-1][-1] > _DENSE:
+            stretches.append([])
+        stretches[-1].append(index)
+    longest = max(stretches, key=len, default=[])
+    if len(longest) < _FEWEST_NUMBERED:
+        return []
+    return segment(lines[longest[0] : longest[-1] + _DENSE])
 
 
 def _cut(lines: Sequence[str], starts: Callable[[str, str], bool]) -> list[str]:
