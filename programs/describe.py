@@ -1,0 +1,87 @@
+"""What the build wants to know of a reference, by an LM: its title's language, whether it has a PID."""
+
+from __future__ import annotations
+
+import re
+
+import dspy
+
+from programs.adapter import PlainAdapter
+from programs.annotate import load_recipe
+from programs.lm import LMSpec, explain, make_lm
+from reno_dspy.errors import JobError
+
+UNKNOWN = "und"  # ISO 639-2, undetermined
+
+
+class TitleLanguage(dspy.Signature):  # type: ignore[misc]
+    """Name the language of a title.
+
+    The user sends the title of a publication. Answer with the two letters of its ISO 639-1 code in
+    lower case (en, pt, es, fr, de, ...) and nothing else; with und when it cannot be told.
+    """
+
+    title: str = dspy.InputField()
+    language: str = dspy.OutputField()
+
+
+class HasPid(dspy.Signature):  # type: ignore[misc]
+    """Say whether a reference gives a persistent identifier.
+
+    The user sends a bibliographic reference. Answer yes when it holds a persistent identifier (DOI,
+    PMID, PMCID, arXiv, Handle, URN, ARK or ISBN), else no. A plain web address is none. Answer with
+    that one word.
+    """
+
+    reference: str = dspy.InputField()
+    has_pid: str = dspy.OutputField()
+
+
+class DescribeReference(dspy.Module):  # type: ignore[misc]
+    """Two calls of the LM: `title` and `reference` in, `language` (code) and `has_pid` (bool) out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.language = dspy.Predict(TitleLanguage)
+        self.pid = dspy.Predict(HasPid)
+
+    def forward(self, title: str, reference: str) -> dspy.Prediction:
+        """Describe with the LM and adapter of the DSPy context."""
+        return dspy.Prediction(
+            language=read_language(self.language(title=title).language),
+            has_pid=read_yes(self.pid(reference=reference).has_pid),
+        )
+
+
+class LMDescriber:
+    """A describer for `reno build`: (title, reference) in, (ISO 639-1 code, has a PID) out."""
+
+    def __init__(self, spec: LMSpec) -> None:
+        self.spec = spec
+        self._lm = make_lm(spec)
+        self._program = DescribeReference()
+
+    def __call__(self, title: str, reference: str) -> tuple[str, bool]:
+        """Language of the title and PID of the reference. Raises JobError when the LM fails."""
+        try:
+            with dspy.context(lm=self._lm, adapter=PlainAdapter()):
+                found = self._program(title=title, reference=reference)
+        except dspy.LMError as error:
+            raise JobError(f"Describing references: {explain(error, self.spec)}") from error
+        return found.language, found.has_pid
+
+
+def load_describer(name: str) -> LMDescriber:
+    """The describer on the LM of a system recipe (a file, or a name that ships)."""
+    return LMDescriber(load_recipe(name).lm)
+
+
+def read_language(answer: str) -> str:
+    """The code in an answer: its first word of two letters, or `und`."""
+    found = re.search(r"(?<![\w-])[a-z]{2}(?![\w-])", answer.strip().lower())
+    return found.group() if found else UNKNOWN
+
+
+def read_yes(answer: str) -> bool:
+    """Whether an answer says yes."""
+    return re.match(r"\W*(yes|true)\b", answer, re.IGNORECASE) is not None

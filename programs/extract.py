@@ -1,0 +1,140 @@
+"""Markdown of an article -> its references, verbatim, by an LM (paper, section 2.2).
+
+The list is read in chunks that overlap, so that a reference cut by one chunk's end is whole in the
+next; what both give is given once. That every string occurs in the article is the caller's check.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import dspy
+
+from programs.adapter import PlainAdapter
+from programs.annotate import load_recipe
+from programs.lm import LMSpec, explain, make_lm
+from reno_dspy.errors import JobError
+from reno_dspy.extraction import reference_section
+
+_BULLET = re.compile(r"^[-*•]\s+(?=\S)")
+_FENCE = re.compile(r"^\s*```\w*\s*$", re.MULTILINE)
+
+
+class Extract(dspy.Signature):  # type: ignore[misc]
+    """List the bibliographic references in a piece of an article's text.
+
+    The user sends text that was taken from a PDF: lines are broken anywhere, words may be hyphenated
+    at a line's end, and the piece may begin or end inside a reference. Answer with one reference a
+    line and nothing else. Join the lines of each reference, and copy everything else character by
+    character, labels included. Correct, add and translate nothing. Leave out headings, page headers
+    and running text. Answer with an empty line where there is no reference.
+    """
+
+    chunk: str = dspy.InputField()
+    references: str = dspy.OutputField()
+
+
+class ExtractReferences(dspy.Module):  # type: ignore[misc]
+    """One call of the LM: `chunk` (markdown) in, `references` (a list of strings) out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.extract = dspy.Predict(Extract)
+
+    def forward(self, chunk: str) -> dspy.Prediction:
+        """Extract with the LM and adapter of the DSPy context."""
+        return dspy.Prediction(references=read_lines(self.extract(chunk=chunk).references))
+
+
+class LMExtractor:
+    """An extractor for `reno build`: an article's markdown in, its references out, in order."""
+
+    def __init__(self, spec: LMSpec, max_chars: int = 6000, overlap: int = 800) -> None:
+        self.spec = spec
+        self.max_chars = max_chars
+        self.overlap = overlap
+        self._lm = make_lm(spec)
+        self._program = ExtractReferences()
+
+    def __call__(self, markdown: str) -> list[str]:
+        """The article's references. Raises JobError when the LM cannot be asked."""
+        found = []
+        for chunk in chunks(reference_section(markdown), self.max_chars, self.overlap):
+            try:
+                with dspy.context(lm=self._lm, adapter=PlainAdapter()):
+                    found.append(self._program(chunk=chunk).references)
+            except dspy.LMError as error:
+                raise JobError(f"Extracting references: {explain(error, self.spec)}") from error
+        return merge(found)
+
+
+def load_extractor(name: str) -> LMExtractor:
+    """The extractor on the LM of a system recipe (a file, or a name that ships)."""
+    return LMExtractor(load_recipe(name).lm)
+
+
+def chunks(text: str, max_chars: int, overlap: int) -> list[str]:
+    """Cut text at line ends into pieces of at most `max_chars` (a longer line is a piece of its own).
+
+    Each piece but the first begins with the last lines of the one before, at most `overlap`
+    characters of them.
+    """
+    pieces: list[list[str]] = []
+    current: list[str] = []
+    fresh = 0  # lines of `current` that no earlier piece holds
+    for line in text.splitlines(keepends=True):
+        if fresh and sum(map(len, current)) + len(line) > max_chars:
+            pieces.append(current)
+            current, fresh = _tail(current, overlap), 0
+        current.append(line)
+        fresh += 1
+    if fresh and "".join(current).strip():
+        pieces.append(current)
+    return ["".join(piece) for piece in pieces]
+
+
+def read_lines(answer: str) -> list[str]:
+    """The references in an answer: its lines, without code fences and list bullets."""
+    lines = (_BULLET.sub("", line.strip()) for line in _FENCE.sub("", answer).splitlines())
+    return [line for line in lines if line]
+
+
+def merge(found: Sequence[Sequence[str]]) -> list[str]:
+    """The references of overlapping pieces, in order, once each.
+
+    Where a piece's end cut a reference, the neighbour that has the whole of it wins.
+    """
+    merged: list[str] = []
+    for piece in found:
+        border = len(merged)
+        for reference in piece:
+            place = _same(merged, reference, border)
+            if place is None:
+                merged.append(reference)
+            elif len(reference) > len(merged[place]):
+                merged[place] = reference
+    return merged
+
+
+def _same(merged: Sequence[str], reference: str, border: int) -> int | None:
+    """Where `reference`, or the part or whole of it, stands among earlier pieces' references."""
+    wanted = _fold(reference)
+    for place in range(len(merged) - 1, -1, -1):
+        known = _fold(merged[place])
+        if known == wanted or (place < border and (known in wanted or wanted in known)):
+            return place
+    return None
+
+
+def _fold(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text)
+
+
+def _tail(lines: Sequence[str], overlap: int) -> list[str]:
+    kept: list[str] = []
+    for line in reversed(lines):
+        if sum(map(len, kept)) + len(line) > overlap:
+            break
+        kept.insert(0, line)
+    return kept
