@@ -75,14 +75,18 @@ class Pair:
         return self.root.get("publication-type") in ("journal", "article", "article-journal")
 
 
-def check(plaintext: str, xml: str) -> tuple[str, ...]:
-    """The reasons to reject a pair, in the order of `RULES`; () to keep it. Never raises."""
+def check(plaintext: str | None, xml: str) -> tuple[str, ...]:
+    """The reasons to reject a pair, in the order of `RULES`; () to keep it. Never raises.
+
+    Without a plain text, the annotation alone is checked.
+    """
     try:
         root = parse(xml)
     except MalformedXml:
         return (MALFORMED,)
-    pair = Pair(plaintext, root)
-    return tuple(reason for reason, fails in RULES.items() if fails(pair))
+    pair = Pair(plaintext or "", root)
+    rules = RULES if plaintext is not None else {**STRUCTURE, **FIELDS}
+    return tuple(reason for reason, fails in rules.items() if fails(pair))
 
 
 def tally(reasons: Iterable[Sequence[str]]) -> dict[str, dict[str, float | int]]:
@@ -198,11 +202,13 @@ def title_mismatch(pair: Pair) -> bool:
     return _any_absent(pair, _TITLES)
 
 
-RULES: dict[str, Callable[[Pair], bool]] = {
-    # 1. Structural validation (malformed_xml comes before: nothing else can be read then)
+Rule = Callable[[Pair], bool]
+# Beside these stands malformed_xml: nothing else can be said of what cannot be parsed.
+STRUCTURE: dict[str, Rule] = {
     "namespace_pollution": namespace_pollution,
     "too_few_elements": too_few_elements,
-    # 2. Field-level validation
+}
+FIELDS: dict[str, Rule] = {
     "invalid_year": invalid_year,
     "invalid_month": invalid_month,
     "reversed_pages": reversed_pages,
@@ -213,11 +219,13 @@ RULES: dict[str, Callable[[Pair], bool]] = {
     "url_in_title": url_in_title,
     "initials_as_surname": initials_as_surname,
     "etal_as_author": etal_as_author,
-    # 3. Content consistency
+}
+CONTENT: dict[str, Rule] = {
     "surname_mismatch": surname_mismatch,
     "source_mismatch": source_mismatch,
     "title_mismatch": title_mismatch,
 }
+RULES: dict[str, Rule] = {**STRUCTURE, **FIELDS, **CONTENT}
 _MEANINGFUL = frozenset(MEANINGFUL)
 
 

@@ -11,6 +11,7 @@ from reno_dspy.cli.options import job_options
 
 if TYPE_CHECKING:
     from reno_dspy.build import Built
+    from reno_dspy.build_steps import Describer, Extractor
 
 
 @click.command("build")
@@ -24,8 +25,30 @@ def command(config: BuildConfig, *, fresh: bool, tracking: bool) -> None:
     from reno_dspy.build import build
     from reno_dspy.cli.tracking import open_tracker
 
-    built = build(config, open_tracker(tracking), fresh=fresh)
+    built = build(
+        config,
+        open_tracker(tracking),
+        extractor=_extractor(config.extractor),
+        describer=_describer(config.describer),
+        fresh=fresh,
+    )
     _show(built)
+
+
+def _extractor(name: str) -> Extractor | None:
+    if name == "rules":
+        return None
+    from programs.extract import load_extractor
+
+    return load_extractor(name)
+
+
+def _describer(name: str) -> Describer | None:
+    if name == "rules":
+        return None
+    from programs.describe import load_describer
+
+    return load_describer(name)
 
 
 def _show(built: Built) -> None:
