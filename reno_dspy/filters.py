@@ -45,7 +45,7 @@ _BARE_INITIALS = re.compile(r"[A-ZÀ-ÖØ-ÞА-ЯЁ](?:[\s-]?[A-ZÀ-ÖØ-ÞА-Я
 # "et al." in the eight languages, as a whole name.
 _ETAL = re.compile(
     r"et\.?\s*al(?:ii|iae|ia|l)?|e\s+al(?:tri)?|(?:and|&)\s*al|et\s+(?:autres|coll?)|"
-    r"(?:e|y|et)\s+cols?|y\s+otros|e\s+outr[oa]s|(?:[ey]\s+)?colaboradores|u\.\s*a\.?(?:\s*m)?|"
+    r"(?:e|y|et)\s+cols?|y\s+otros|e\s+outr[oa]s|(?:[ey]\s+)?colaboradores|"
     r"und\s+andere|и\s+др(?:угие)?|(?:and\s+)?others|等人?",
     re.IGNORECASE,
 )
@@ -248,8 +248,8 @@ def _is_etal(surname: str, given: str) -> bool:
     forms = (surname, given, f"{given} {surname}", f"{surname} {given}")
     if any(_ETAL.fullmatch(form.strip(" .,;")) for form in forms):
         return True
-    # "al" alone is no name, but Al with given names is one.
-    return not given and surname.strip(" .,").casefold() in ("al", "et")
+    # "al" alone is no name, but Al with given names is one; U. A. may be anybody's initials.
+    return not given and re.sub(r"\W", "", surname.casefold()) in ("al", "et", "ua")
 
 
 def _is_initials(surname: str, given: str) -> bool:
@@ -262,8 +262,8 @@ def _is_initials(surname: str, given: str) -> bool:
 def _page_ranges(pair: Pair) -> Iterable[tuple[int, int]]:
     for first, last in zip(pair.values["fpage"], pair.values["lpage"], strict=False):
         start, end = _number(first), _number(last)
-        # Pages of different prefixes (S360-12) or Roman numbers have no order to check.
-        if start is None or end is None or (end[0] and end[0] != start[0]):
+        # Roman numbers, different prefixes (S360-A12) and article numbers (e0157-20) have no order.
+        if start is None or end is None or start[0] == "e" or end[0] not in ("", start[0]):
             continue
         yield start[1], _expanded(start[1], end[1])
 
