@@ -104,7 +104,8 @@ def _convert(gguf: Path, folder: Path) -> None:
     tokenizer.eos_token, tokenizer.pad_token = "<|im_end|>", "<|endoftext|>"
     loaded = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)
     values = loaded.config.to_dict()
-    values.pop("quantization_config")
+    for key in ("quantization_config", "_model_name_or_path"):
+        values.pop(key, None)
     # A model that came from GGUF refuses to be saved; a fresh one of the same shape does not.
     config = AutoConfig.for_model(**values)
     config.eos_token_id, config.pad_token_id = tokenizer.eos_token_id, tokenizer.pad_token_id

@@ -1,0 +1,257 @@
+"""A batching text generator for the CPU: requests join and leave a running batch.
+
+Every request has a slot in a preallocated key-value cache. One step computes the next token of all
+slots at once. A new request's prompt is compared with what the slots hold: the longest common
+beginning (system message, worked examples) is copied instead of computed. Any model of transformers
+with full attention works; its own forward pass is used.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+from transformers.cache_utils import Cache, DynamicLayer
+
+
+@dataclass(frozen=True)
+class Request:
+    """A prompt and how to continue it; temperature 0 is greedy."""
+
+    prompt: Sequence[int]
+    max_tokens: int
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Generation:
+    """The new tokens, without the end token; `finish_reason` is `stop` or `length`."""
+
+    tokens: list[int]
+    finish_reason: str
+
+
+@dataclass
+class _Active:
+    request: Request
+    future: Future[Generation]
+    random: torch.Generator | None
+    new: list[int] = field(default_factory=list)
+
+
+class _Window:
+    """Which slots and positions the running forward pass writes and sees."""
+
+    def __init__(self) -> None:
+        self.slots = slice(0, 1)
+        self.rows = torch.zeros(1, 1, dtype=torch.long)
+        self.positions = torch.zeros(1, 1, dtype=torch.long)
+        self.length = 1
+
+
+class _SlotLayer(DynamicLayer):
+    """One layer's keys and values of all slots: (slots, heads, context, head size)."""
+
+    def __init__(self, window: _Window, shape: tuple[int, int, int, int]) -> None:
+        super().__init__()
+        self.window = window
+        # Zeros come from untouched pages: memory is taken as positions are first written.
+        self.keys, self.values = torch.zeros(shape), torch.zeros(shape)
+        self.is_initialized = True
+
+    def get_seq_length(self) -> int:
+        """Positions and masks are given with each call, not counted here."""
+        return 0
+
+    def update(
+        self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[Tensor, Tensor]:
+        """Write the new positions; return all that the window sees."""
+        window = self.window
+        assert self.keys is not None and self.values is not None
+        self.keys[window.rows, :, window.positions] = key_states.transpose(1, 2)
+        self.values[window.rows, :, window.positions] = value_states.transpose(1, 2)
+        seen = (window.slots, slice(None), slice(window.length))
+        return self.keys[seen], self.values[seen]
+
+
+class Engine:
+    """Generates for many requests at once, in one thread of its own. Close it when done."""
+
+    def __init__(self, model: PreTrainedModel, stop: set[int], slots: int, context: int) -> None:
+        self.context = context
+        self._model = model.eval()
+        self._stop = stop
+        self._window = _Window()
+        config = model.config
+        heads = config.num_key_value_heads
+        size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        shape = (slots, heads, context, size)
+        layers = range(config.num_hidden_layers)
+        self._layers = [_SlotLayer(self._window, shape) for _ in layers]
+        self._cache = Cache(layers=list(self._layers))
+        self._held: list[list[int]] = [[] for _ in range(slots)]
+        self._active: list[_Active | None] = [None] * slots
+        self._waiting: queue.SimpleQueue[_Active | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
+        self._thread.start()
+
+    def submit(self, request: Request) -> Future[Generation]:
+        """Queue a request; cancel the future to give it up. Prompt + max_tokens <= context."""
+        if not request.prompt or len(request.prompt) + request.max_tokens > self.context:
+            raise ValueError("The prompt is empty, or with max_tokens longer than the context.")
+        random = None
+        if request.temperature > 0:
+            random = torch.Generator()
+            random.seed() if request.seed is None else random.manual_seed(request.seed)
+        future: Future[Generation] = Future()
+        self._waiting.put(_Active(request, future, random))
+        return future
+
+    def close(self) -> None:
+        """Stop the thread; requests under way fail."""
+        self._waiting.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        with torch.inference_mode():
+            while self._admit():
+                try:
+                    self._step()
+                except Exception as error:  # the requests fail; the server goes on
+                    self._fail_all(error)
+        self._fail_all(RuntimeError("The server is stopping."))
+
+    def _fail_all(self, error: Exception) -> None:
+        for slot, active in enumerate(self._active):
+            self._active[slot], self._held[slot] = None, []
+            if active and active.future.set_running_or_notify_cancel():
+                active.future.set_exception(error)
+
+    def _admit(self) -> bool:
+        """Give waiting requests their slots; False when the engine was closed."""
+        while None in self._active:
+            try:
+                entry = self._waiting.get(block=not any(self._active))
+            except queue.Empty:
+                return True
+            if entry is None:
+                return False
+            if not entry.future.cancelled():
+                self._start(entry)
+        return True
+
+    def _start(self, entry: _Active) -> None:
+        """Compute a prompt in the first free slot and choose its first token."""
+        slot = self._active.index(None)
+        prompt = list(entry.request.prompt)
+        start = self._copy_beginning(prompt, slot)
+        length = len(prompt)
+        positions = torch.arange(start, length)[None]
+        window = self._window
+        window.slots, window.length = slice(slot, slot + 1), length
+        window.rows, window.positions = torch.full((1, 1), slot), positions
+        seen = torch.arange(length)[None, :] <= positions[0][:, None]
+        try:
+            logits = self._forward(torch.tensor([prompt[start:]]), positions, seen[None, None])
+        except Exception as error:  # one request's failure must not end the others
+            self._held[slot] = []
+            entry.future.set_exception(error)
+            return
+        self._held[slot] = prompt
+        self._active[slot] = entry
+        self._take(slot, logits[0])
+
+    def _copy_beginning(self, prompt: list[int], slot: int) -> int:
+        """Copy the longest beginning of `prompt` that a slot holds; return its length."""
+        # One token at least is computed, since its logits are needed.
+        common = [_common(prompt[:-1], held) for held in self._held]
+        donor = max(range(len(common)), key=lambda i: (common[i], i == slot))
+        length = common[donor]
+        if donor != slot and length:
+            for layer in self._layers:
+                for kept in (layer.keys, layer.values):
+                    assert kept is not None
+                    kept[slot, :, :length] = kept[donor, :, :length]
+        return length
+
+    def _step(self) -> None:
+        """One more token for every active slot. Free slots below the last one idle along."""
+        busy = [i for i, active in enumerate(self._active) if active]
+        count = busy[-1] + 1
+        tokens = torch.zeros(count, 1, dtype=torch.long)
+        # An idle slot writes to the last position, which no answer ever reaches.
+        positions = torch.full((count, 1), self.context - 1)
+        for i in busy:
+            tokens[i, 0] = self._newest(i)
+            positions[i, 0] = len(self._held[i])
+        window = self._window
+        window.slots, window.length = slice(0, count), int(positions[busy].max()) + 1
+        window.rows, window.positions = torch.arange(count)[:, None], positions
+        seen = torch.arange(window.length)[None, :] <= positions
+        logits = self._forward(tokens, positions, seen[:, None, None])
+        for i in busy:
+            self._held[i].append(int(tokens[i, 0]))
+            self._take(i, logits[i])
+
+    def _newest(self, slot: int) -> int:
+        active = self._active[slot]
+        assert active is not None
+        return active.new[-1]
+
+    def _forward(self, tokens: Tensor, positions: Tensor, seen: Tensor) -> Tensor:
+        """Logits (rows, vocabulary) after the last of `tokens` (rows, length)."""
+        output = self._model(
+            input_ids=tokens, position_ids=positions, attention_mask=seen, cache=self._cache,
+            use_cache=True, logits_to_keep=1,
+        )  # fmt: skip
+        logits: Tensor = output.logits[:, -1].float()
+        return logits
+
+    def _take(self, slot: int, logits: Tensor) -> None:
+        """Append the next token to the slot's answer, or end it."""
+        active = self._active[slot]
+        assert active is not None
+        token = _choose(logits, active.request, active.random)
+        if token in self._stop:
+            self._finish(slot, "stop")
+            return
+        active.new.append(token)
+        if len(active.new) >= active.request.max_tokens:
+            self._finish(slot, "length")
+        elif active.future.cancelled():
+            self._active[slot] = None
+
+    def _finish(self, slot: int, reason: str) -> None:
+        active = self._active[slot]
+        assert active is not None
+        self._active[slot] = None
+        if active.future.set_running_or_notify_cancel():
+            active.future.set_result(Generation(active.new, reason))
+
+
+def _common(a: Sequence[int], b: Sequence[int]) -> int:
+    """The length of the common beginning of `a` and `b`."""
+    for i, (left, right) in enumerate(zip(a, b, strict=False)):
+        if left != right:
+            return i
+    return min(len(a), len(b))
+
+
+def _choose(logits: Tensor, request: Request, random: torch.Generator | None) -> int:
+    """The next token: the likeliest, or one drawn at the request's temperature within `top_p`."""
+    if random is None:
+        return int(logits.argmax())
+    ordered, tokens = (logits / request.temperature).softmax(-1).sort(descending=True)
+    kept = ordered.cumsum(-1) - ordered < request.top_p
+    drawn = torch.multinomial(ordered * kept, 1, generator=random)
+    return int(tokens[drawn])
