@@ -1,6 +1,8 @@
-"""The embedded model as a system: SmolLM2-135M on this machine, with an adapter or without one.
+"""The system `embedded`: the model that ships, with the adapter that ships or one of your own.
 
-reno evaluate --system embedded --data DATA --out DIR
+    reno evaluate --system embedded --data DATA --out DIR [--adapter RUN]
+
+It starts its own server when the first reference comes, so that a finished evaluation costs nothing.
 """
 
 from __future__ import annotations
@@ -10,92 +12,83 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from finetune.base import EMBEDDED, resolve_base
+from finetune.base import EMBEDDED
 from finetune.manifest import Adapter, load_adapter
-from finetune.serve import SLOTS, local_server
+from finetune.serve import local_server
 from programs import prompts
 from programs.annotate import LMSystem
-from programs.config import LMSpec
-from programs.prompts import Prompt
-from reno_dspy.errors import InputError
+from programs.lm import LMSpec
 from reno_dspy.systems import Completion
 
-# The adapter that ships; without one the base answers, shown two worked examples.
 SHIPPED = Path(__file__).parent / "adapters" / EMBEDDED
-MAX_TOKENS = 1024
+PROMPT_FILE = "prompt.json"
 
 
 class EmbeddedSystem:
-    """A `reno_dspy.systems.System` whose server starts with the first reference.
+    """SmolLM2-135M-Instruct on this machine, as a `reno_dspy.systems.System`.
 
-    An adapter is asked with the prompt it was trained on, the bare base with two worked examples,
-    unless `prompt` says otherwise.
+    `adapter` is an adapter of `reno finetune`; without one the bare base answers. `prompt` replaces the prompt that the adapter was trained with (for the
+    base: two-shot). Close it to stop its server. Raises InputError for an adapter that does not fit.
     """
 
     batch_size = 1
-    concurrency = SLOTS
+    concurrency = 8
 
     def __init__(
         self,
-        *,
-        log: Path,
         adapter: Path | None = None,
         prompt: str | None = None,
         max_tokens: int | None = None,
+        log: Path = Path("embedded.server.log"),
     ) -> None:
-        """Check base, adapter and prompt. Raises InputError for one that is missing or does not fit."""
-        self._adapter = _find_adapter(adapter)
-        self.name = self._adapter.name() if self._adapter else EMBEDDED
-        self._prompt = prompts.load(prompt) if prompt else _prompt_of(self._adapter)
-        self._max_tokens = max_tokens or MAX_TOKENS
+        self._adapter = load_adapter(adapter) if adapter else None
+        self._prompt = prompts.load(prompt or _own_prompt(self._adapter))
+        self._max_tokens = max_tokens or 1024
         self._log = log
-        self._server = ExitStack()
-        self._starting = asyncio.Lock()
+        self._stack = ExitStack()
+        self._lock: asyncio.Lock | None = None
         self._system: LMSystem | None = None
+        self.model = self._adapter.name() if self._adapter else EMBEDDED
+        self.name = self.model
 
     def identity(self) -> Mapping[str, str]:
-        """Model, prompt, sampling options and the adapter's digest."""
-        found = dict(self._served("http://unserved.invalid/v1").identity())
-        return found | ({"adapter_digest": self._adapter.digest} if self._adapter else {})
+        """Model with the adapter's digest, prompt and longest answer."""
+        digest = {"adapter_digest": self._adapter.digest} if self._adapter else {}
+        return digest | {
+            "model": self.model,
+            "temperature": "0.0",
+            "max_tokens": str(self._max_tokens),
+            "prompt": self._prompt.name,
+            "prompt_digest": self._prompt.digest,
+        }
 
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
-        """Annotate with the local server. Raises JobError when it cannot be started."""
-        system = self._system or await self._started()
-        return await system.annotate(references)
-
-    async def _started(self) -> LMSystem:
-        async with self._starting:
+        """One request a reference; a failed one is a Completion with `error`."""
+        self._lock = self._lock or asyncio.Lock()
+        async with self._lock:
             self._system = self._system or await asyncio.to_thread(self._start)
-            return self._system
+        return await self._system.annotate(references)
 
     def close(self) -> None:
         """Stop the server, if it was started."""
-        self._server.close()
+        self._stack.close()
 
     def _start(self) -> LMSystem:
-        adapter = self._adapter.path if self._adapter else None
-        endpoint = self._server.enter_context(local_server(EMBEDDED, adapter, self._log))
-        return self._served(endpoint.api_base)
-
-    def _served(self, api_base: str) -> LMSystem:
+        path = self._adapter.path if self._adapter else None
+        endpoint = self._stack.enter_context(local_server(EMBEDDED, path, self._log))
         spec = LMSpec(
-            model=f"openai/{self.name}", api_base=api_base, max_tokens=self._max_tokens, timeout=900
+            model=f"openai/{endpoint.model}",
+            api_base=endpoint.api_base,
+            temperature=0.0,
+            max_tokens=self._max_tokens,
         )
-        return LMSystem(self.name, spec, self._prompt, SLOTS)
+        return LMSystem(self.name, spec, self._prompt, self.concurrency)
 
 
-def _find_adapter(path: Path | None) -> Adapter | None:
-    chosen = path or (SHIPPED if SHIPPED.exists() else None)
-    return load_adapter(chosen, resolve_base(EMBEDDED)) if chosen else None
+def shipped_adapter() -> Path | None:
+    """The adapter that ships; None where none does."""
+    return SHIPPED if SHIPPED.is_dir() else None
 
 
-def _prompt_of(adapter: Adapter | None) -> Prompt:
-    if adapter is None:
-        return prompts.load("two-shot")
-    prompt = prompts.load(adapter.manifest.prompt)
-    if prompt.digest != adapter.manifest.prompt_digest:
-        raise InputError(
-            f"{adapter.path} was trained on another version of the prompt {prompt.name!r} "
-            f"({adapter.manifest.prompt_digest}, here {prompt.digest}). Name one with --prompt."
-        )
-    return prompt
+def _own_prompt(adapter: Adapter | None) -> str:
+    return str(adapter.path / PROMPT_FILE) if adapter else "two-shot"

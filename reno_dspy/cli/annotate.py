@@ -25,7 +25,8 @@ def command(config: AnnotateConfig, *, fresh: bool) -> None:
 
     if fresh:
         config.out.with_name(f"{config.out.name}.partial").unlink(missing_ok=True)
-    with _references(config.input) as references, open_system(config) as system:
+    log = config.out.with_name(f"{config.out.name}.server.log")
+    with _references(config.input) as references, open_system(config, log) as system:
         total, failed = annotate(config, system, references)
     click.echo(f"{total} references to {config.out}, {failed} of them not annotated.", err=True)
 

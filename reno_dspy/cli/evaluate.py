@@ -13,8 +13,8 @@ from reno_dspy.evaluate import EvaluateConfig
 def command(config: EvaluateConfig, *, fresh: bool, tracking: bool) -> None:
     """Measure a system on a data set.
 
-    SYSTEM is `embedded` (the model that ships, with its adapter), `crf`, `grobid`, `anystyle`, a
-    recipe that ships (`qwen3-0.6b`, ...), or a recipe file. Writes predictions.jsonl, citations.csv
+    The system is `embedded` (the small model with its adapter), `smollm2-135m` (the same, bare),
+    `crf`, `grobid`, `anystyle`, a recipe that ships (`qwen3-0.6b`, ...), or a recipe file. Writes predictions.jsonl, citations.csv
     and report.json to OUT; running the same command again resumes.
     """
     from reno_dspy.cli.systems import open_system
@@ -25,7 +25,7 @@ def command(config: EvaluateConfig, *, fresh: bool, tracking: bool) -> None:
 
     split = config.split or ("test" if "test" in splits_of(config.data) else None)
     dataset = load(config.data, split, config.limit, config.seed)
-    with open_system(config) as system:
+    with open_system(config, config.out / "server.log") as system:
         report = evaluate(config, system, dataset, open_tracker(tracking), fresh=fresh)
     print_report(report)
     click.echo(

@@ -19,10 +19,6 @@ class SystemOptions(Protocol):
         """Name or recipe file."""
 
     @property
-    def out(self) -> Path:
-        """Where the job writes; a local server's log lies beside it."""
-
-    @property
     def prompt(self) -> str | None:
         """Prompt to use instead of the system's own."""
 
@@ -40,14 +36,15 @@ class SystemOptions(Protocol):
 
 
 @contextmanager
-def open_system(options: SystemOptions) -> Iterator[System]:
-    """Open the system that `options` name; a server that it needs ends with the context.
+def open_system(options: SystemOptions, log: Path) -> Iterator[System]:
+    """Open the system that `options` name; a server that it needs logs to `log` and ends with it.
 
-    `embedded`, `crf`, `grobid` and `anystyle` are built in; any other name is an LM recipe.
+    `embedded` (the small model with the adapter that ships), `smollm2-135m` (the same, bare), `crf`,
+    `grobid` and `anystyle` are built in; any other name is an LM recipe.
     Raises InputError for an unknown name, or an option that the system has no use for.
     """
-    if options.system == "embedded":
-        with _embedded(options) as system:
+    if options.system in ("embedded", "smollm2-135m"):
+        with _embedded(options, log) as system:
             yield system
         return
     if options.adapter is not None:
@@ -88,17 +85,16 @@ def _language_model(options: SystemOptions) -> System:
 
 
 @contextmanager
-def _embedded(options: SystemOptions) -> Iterator[System]:
-    from finetune.embedded import EmbeddedSystem
+def _embedded(options: SystemOptions, log: Path) -> Iterator[System]:
+    from finetune.embedded import EmbeddedSystem, shipped_adapter
 
     if options.api_base is not None:
-        raise InputError("--system embedded starts its own server; for another, name a recipe.")
-    system = EmbeddedSystem(
-        adapter=options.adapter,
-        prompt=options.prompt,
-        max_tokens=options.max_tokens,
-        log=options.out.with_name(f"{options.out.name}.server.log"),
-    )
+        raise InputError(f"{options.system} starts its own server; for another, name a recipe.")
+    bare = options.system != "embedded"
+    if bare and options.adapter is not None:
+        raise InputError(f"{options.system} is the bare model; --adapter goes with embedded.")
+    adapter = options.adapter or (None if bare else shipped_adapter())
+    system = EmbeddedSystem(adapter, options.prompt, options.max_tokens, log)
     try:
         yield system
     finally:

@@ -1,0 +1,132 @@
+"""`reno demo`: the whole job on the sample corpus, as the commands a user would type."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from reno_dspy.errors import InputError
+
+CORPUS = Path(__file__).resolve().parents[2] / "examples" / "corpus" / "corpus.tsv"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command of the demo, what it is for, and about how many seconds it takes on two cores."""
+
+    purpose: str
+    arguments: tuple[str, ...]
+    seconds: int
+
+
+@click.command("demo")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("runs/demo"),
+              show_default=True, help="Where the demo's runs go; what is there is reused.")  # fmt: skip
+@click.option("--references", type=click.IntRange(min=1), default=16, show_default=True,
+              help="References that each system is measured on.")  # fmt: skip
+@click.option("--max-tokens", type=click.IntRange(min=1), default=384, show_default=True,
+              help="Longest answer.")  # fmt: skip
+@click.option("--metric-calls", type=click.IntRange(min=1), default=16, show_default=True,
+              help="Budget of the GEPA run.")  # fmt: skip
+@click.option("--steps", type=click.IntRange(min=1), default=40, show_default=True,
+              help="Training steps of the LoRA run.")  # fmt: skip
+@click.option("--reflection-lm", help="A better reflection LM for GEPA, such as openai/NAME.")
+def command(
+    out: Path,
+    references: int,
+    max_tokens: int,
+    metric_calls: int,
+    steps: int,
+    reflection_lm: str | None,
+) -> None:
+    """Build, evaluate, optimize, fine-tune, evaluate again and compare, on the sample corpus.
+
+    Each step is an ordinary command, printed before it runs. A second run reuses what is there.
+    """
+    if not CORPUS.is_file():
+        raise InputError(f"The sample corpus is not at {CORPUS}: run the demo from a checkout.")
+    plan = _plan(out, references, max_tokens, metric_calls, steps, reflection_lm)
+    started = time.monotonic()
+    for number, step in enumerate(plan, start=1):
+        _run(step, f"[{number}/{len(plan)}]")
+    minutes = (time.monotonic() - started) / 60
+    click.secho(f"\nDone in {minutes:.1f} minutes.", bold=True)
+    click.echo(
+        f"The comparison: {out}/compare/comparison.html\n"
+        "The runs, with metrics, prompts and curves, in the MLflow UI: reno ui\n"
+        "(experiments reno/build, reno/evaluate, reno/optimize and reno/finetune; to compare two\n"
+        "evaluations there, tick both and press Compare)."
+    )
+
+
+def _plan(
+    out: Path,
+    references: int,
+    max_tokens: int,
+    metric_calls: int,
+    steps: int,
+    reflection_lm: str | None,
+) -> list[Step]:
+    data = str(out / "data")
+    measure = ("--data", data, "--limit", str(references))
+    answers = (*measure, "--max-tokens", str(max_tokens))
+    runs = [str(out / name) for name in ("two-shot", "tuned", "crf")]
+    reflection = ("--reflection-lm", reflection_lm) if reflection_lm else ()
+    return [
+        Step(
+            "Build a data set from 13 articles, PDF and JATS",
+            ("build", "--corpus", str(CORPUS), "--out", data),
+            20,
+        ),
+        Step(
+            "Measure the small model as it comes, shown two worked examples",
+            ("evaluate", "--system", "smollm2-135m", *answers, "--out", runs[0]),
+            120,
+        ),
+        Step(
+            "Optimize its prompt with GEPA (a small real run; it may honestly find nothing)",
+            ("optimize", "embedded", "--data", data, "--out", str(out / "optimize"),
+             "--max-metric-calls", str(metric_calls), "--max-tokens", str(max_tokens), *reflection),
+            240,
+        ),
+        Step(
+            "Fine-tune it with LoRA",
+            ("finetune", "smollm2-135m", "--data", data, "--out", str(out / "finetune"),
+             "--max-steps", str(steps)),
+            300,
+        ),
+        Step(
+            "Measure it with its new adapter",
+            ("evaluate", "--system", "embedded", "--adapter", str(out / "finetune"), *answers,
+             "--out", runs[1]),
+            120,
+        ),
+        Step(
+            "Measure the classical baseline that ships",
+            ("evaluate", "--system", "crf", *measure, "--out", runs[2]),
+            5,
+        ),
+        Step(
+            "Compare them, beside the paper's rows",
+            ("compare", *runs, "--published", "--out", str(out / "compare")),
+            10,
+        ),
+    ]  # fmt: skip
+
+
+def _run(step: Step, place: str) -> None:
+    from reno_dspy.cli.main import group
+
+    click.secho(f"\n{place} {step.purpose} (about {_about(step.seconds)})", bold=True)
+    click.echo(f"$ reno {shlex.join(step.arguments)}")
+    started = time.monotonic()
+    group.main(list(step.arguments), prog_name="reno", standalone_mode=False)
+    click.echo(f"{place} took {time.monotonic() - started:.0f} s.")
+
+
+def _about(seconds: int) -> str:
+    return f"{seconds} s" if seconds < 60 else f"{seconds / 60:.0f} min"
