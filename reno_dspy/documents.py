@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from markitdown import MarkItDown
 
 # Part of the cache key: raise it when the same PDF would give another text.
-CONVERTER = "pypdfium2-4"
+CONVERTER = "pypdfium2-1"
 PDF_MAGIC = b"%PDF-"
 # The PDF standard (ISO 32000, annex H, note 13) lets the header stand within the first 1,024 bytes.
 _MAGIC_WITHIN = 1024
@@ -194,8 +194,8 @@ class _Child:
 
 def _work(requests: IO[str], answers: IO[str], memory_mb: int) -> None:
     """Convert what is asked for, one JSON line `[pdf, target]` each, until the input ends."""
-    resource.setrlimit(resource.RLIMIT_AS, (memory_mb << 20, memory_mb << 20))
     reader = markitdown()
+    resource.setrlimit(resource.RLIMIT_AS, (memory_mb << 20, memory_mb << 20))
     print("ready", file=answers, flush=True)
     for request in requests:
         pdf, target = json.loads(request)

@@ -190,7 +190,9 @@ def _clean(text: str) -> str:
 
 def _upright(lines: list[Line]) -> list[Line]:
     """Without lines that run another way than most of the page: titles along the margin."""
-    angles = Counter(line.angle for line in lines)
+    angles: Counter[int] = Counter()
+    for line in lines:
+        angles[line.angle] += len(line.text)
     usual = angles.most_common(1)[0][0] if angles else 0
     return [line for line in lines if line.angle == usual]
 
