@@ -27,8 +27,9 @@ PROMPT_FILE = "prompt.json"
 class EmbeddedSystem:
     """SmolLM2-135M-Instruct on this machine, as a `reno_dspy.systems.System`.
 
-    `adapter` is an adapter of `reno finetune`; without one the bare base answers. `prompt` replaces the prompt that the adapter was trained with (for the
-    base: two-shot). Close it to stop its server. Raises InputError for an adapter that does not fit.
+    `adapter` is an adapter of `reno finetune`; without one the bare base answers. `prompt` replaces the
+    prompt that the adapter was trained with (for the base: two-shot). Close it to stop its server.
+    Raises InputError for an adapter that does not fit.
     """
 
     batch_size = 1

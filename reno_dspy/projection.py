@@ -1,7 +1,7 @@
-"""Annotations in place: labelled spans of a reference, and gold fields projected onto its plain text.
+"""Annotations in place: labelled spans of a reference, and gold fields projected onto it.
 
-`render` is the one way from labelled spans to XML, for training targets and for every tagger: the result
-is one well-formed `mixed-citation` whose text is the reference, to the character.
+`render` is the one way from labelled spans to XML, for training targets and for every tagger: the
+result is one well-formed `mixed-citation` whose text is the reference, to the character.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Projection:
-    """Gold placed on the plain text: the annotation, its spans, and (field, value) of what has no place."""
+    """Gold placed on the plain text; `missing` has (field, value) of what found no place."""
 
     xml: str
     spans: tuple[Span, ...]
@@ -67,8 +67,9 @@ def project(plaintext: str, gold_xml: str) -> Projection:
     """
     root = parse(gold_xml)
     text, leaves = _walk(root)
+    missing: list[tuple[str, str]] = []
     if text.split() == plaintext.split():
-        spans, missing = _moved(text, plaintext, leaves), []
+        spans = _moved(text, plaintext, leaves)
     else:
         placed, missing = place(plaintext, [leaf for leaf in leaves if leaf.value])
         spans = [Span(start, end, leaf.field, leaf.role) for leaf, start, end in placed]
@@ -119,10 +120,10 @@ def _people_groups(plaintext: str, spans: Sequence[Span]) -> list[list[Span]]:
 def _render_group(plaintext: str, group: Sequence[Span]) -> str:
     if group[0].field not in _PEOPLE:
         return _element(plaintext, group[0])
-    pieces = []
+    pieces: list[str] = []
     position = group[0].start
     for name in _names(plaintext, group):
-        inside = []
+        inside: list[str] = []
         for span in name:
             gap = _text(plaintext[position : span.start])
             (inside if span is not name[0] else pieces).append(gap)

@@ -69,7 +69,9 @@ def test_lenient_saves_what_stands_between_tags() -> None:
 
 
 def test_lenient_takes_exact_unprefixed_names() -> None:
-    reading = read("<m><sourcebook>x</sourcebook><ns0:source>y</ns0:source><source a='b'>z</source>")
+    reading = read(
+        "<m><sourcebook>x</sourcebook><ns0:source>y</ns0:source><source a='b'>z</source>"
+    )
     assert reading.lenient["source"] == ("z",)
 
 

@@ -33,16 +33,16 @@ def brute_force(golds: list[str], preds: list[str], limit: int) -> int:
 
 
 @given(st.lists(st.text(alphabet="ab", max_size=4), max_size=3), titles, st.integers(0, 3))
-def test_matching_is_one_to_one_and_maximum(
-    golds: list[str], preds: list[str], limit: int
-) -> None:
+def test_matching_is_one_to_one_and_maximum(golds: list[str], preds: list[str], limit: int) -> None:
     pairs = best_matching(golds, preds, [limit] * len(golds))
     assert len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs)
     assert len(pairs) == brute_force(golds, preds, limit)
 
 
 @given(names, names, st.randoms())
-def test_order_of_authors_changes_nothing(golds: list[str], preds: list[str], random: object) -> None:
+def test_order_of_authors_changes_nothing(
+    golds: list[str], preds: list[str], random: object
+) -> None:
     before = compare(citation(golds), citation(preds)).fields["surname"]
     shuffled = sorted(preds, key=lambda _: random.random())  # type: ignore[attr-defined]
     after = compare(citation(golds), citation(shuffled)).fields["surname"]

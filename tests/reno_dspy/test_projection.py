@@ -53,7 +53,9 @@ def test_numbers_go_where_volume_issue_and_pages_stand_together() -> None:
 
 def test_a_volume_is_not_taken_from_a_link() -> None:
     text = "Foxes. J Fict. https://doi.org/10.5555/fox.12.3 12"
-    (volume,) = [s for s in project(text, "<m><volume>12</volume></m>").spans if s.field == "volume"]
+    (volume,) = [
+        s for s in project(text, "<m><volume>12</volume></m>").spans if s.field == "volume"
+    ]
     assert volume.start == len(text) - 2
 
 
@@ -94,7 +96,9 @@ def test_overlaps_and_illegal_characters_are_refused() -> None:
         render("a\x00", [])
 
 
-texts = st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc", "Cn"]) | st.sampled_from("<&>\r\n"))
+texts = st.text(
+    alphabet=st.characters(exclude_categories=["Cs", "Cc", "Cn"]) | st.sampled_from("<&>\r\n")
+)
 
 
 @given(texts, st.lists(st.integers(0, 60), max_size=8, unique=True))
