@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from finetune.base import EMBEDDED
-from finetune.manifest import Adapter, load_adapter
+from finetune.manifest import PROMPT, Adapter, load_adapter
 from finetune.serve import local_server
 from programs import prompts
 from programs.annotate import LMSystem
@@ -21,7 +21,6 @@ from programs.lm import LMSpec
 from reno_dspy.systems import Completion
 
 SHIPPED = Path(__file__).parent / "adapters" / EMBEDDED
-PROMPT_FILE = "prompt.json"
 
 
 class EmbeddedSystem:
@@ -92,4 +91,4 @@ def shipped_adapter() -> Path | None:
 
 
 def _own_prompt(adapter: Adapter | None) -> str:
-    return str(adapter.path / PROMPT_FILE) if adapter else "two-shot"
+    return str(adapter.path / PROMPT) if adapter else "two-shot"

@@ -15,6 +15,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel
@@ -64,8 +65,9 @@ class _SlotLayer(DynamicLayer):
     def __init__(self, window: _Window, shape: tuple[int, int, int, int]) -> None:
         super().__init__()
         self.window = window
-        # Zeros come from untouched pages: memory is taken as positions are first written.
-        self.keys, self.values = torch.zeros(shape), torch.zeros(shape)
+        # NumPy's zeros are untouched pages: memory is taken as positions are first written.
+        self.keys = torch.from_numpy(np.zeros(shape, np.float32))
+        self.values = torch.from_numpy(np.zeros(shape, np.float32))
         self.is_initialized = True
 
     def get_seq_length(self) -> int:

@@ -1,7 +1,8 @@
 """What an adapter directory says of itself, and whether it fits a base and its own manifest.
 
 `DIR/adapter/` is whole in itself and can be copied: `adapter_model.safetensors` and
-`adapter_config.json` (PEFT), `manifest.json` (this module), `README.md` (the model card).
+`adapter_config.json` (PEFT), `manifest.json` (this module), `prompt.json` (what it was trained to be
+asked), `README.md` (the model card).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from reno_dspy.rundir import write_json
 FILE = "manifest.json"
 WEIGHTS = "adapter_model.safetensors"
 PEFT_CONFIG = "adapter_config.json"
+PROMPT = "prompt.json"
 
 
 class Manifest(BaseModel):

@@ -22,10 +22,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from finetune.base import Base, resolve_base
-from finetune.manifest import Adapter, load_adapter
+import yaml
+
+from finetune.base import Base, cache_dir, resolve_base
+from finetune.manifest import PROMPT, Adapter, load_adapter
 from reno_dspy.errors import InputError, JobError
-from reno_dspy.rundir import write_json
+from reno_dspy.rundir import write_json, write_text
 
 MAX_TOKENS = 1024
 CONTEXT = 4096
@@ -47,6 +49,21 @@ def find_models(base: str, adapters: Sequence[Path]) -> tuple[Base, list[Adapter
     """The base and the adapters, checked against each other. Raises InputError."""
     found = resolve_base(base)
     return found, [load_adapter(path, found) for path in adapters]
+
+
+def write_recipe(endpoint: Endpoint, adapter: Adapter | None) -> Path:
+    """Write a system recipe for `endpoint` to the cache, so that `reno evaluate` can be told of it.
+
+    A model is asked with the prompt that its adapter was trained with, a base with two examples.
+    """
+    recipe = {
+        "name": endpoint.model,
+        "lm": {"model": f"openai/{endpoint.model}", "api_base": endpoint.api_base},
+        "prompt": str((adapter.path / PROMPT).resolve()) if adapter else "two-shot",
+    }
+    path = cache_dir() / "served" / f"{endpoint.model}.yaml"
+    write_text(path, yaml.safe_dump(recipe, sort_keys=False))
+    return path
 
 
 def serve_cpu(
