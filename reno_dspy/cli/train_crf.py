@@ -1,0 +1,34 @@
+"""`reno train-crf`: train the classical baseline.
+
+reno train-crf --data train.jsonl --test test.jsonl --out runs/crf
+"""
+
+from __future__ import annotations
+
+import click
+
+from reno_dspy.cli.options import job_options
+from reno_dspy.cli.tracking import open_tracker
+from reno_dspy.systems.crf_training import TrainCrfConfig
+
+
+@click.command("train-crf")
+@job_options(TrainCrfConfig)
+def command(config: TrainCrfConfig, *, fresh: bool, tracking: bool) -> None:
+    """Train a linear-chain CRF on pairs of plain text and JATS.
+
+    Its model is one file, OUT/crf.crfsuite, which `reno evaluate --system crf` can take; beside it, the
+    manifest OUT/crf.json tells the data, their licences and the figures on --test.
+    """
+    from reno_dspy.dataset import load
+    from reno_dspy.rundir import RunDir
+    from reno_dspy.systems.crf_training import train
+
+    data = load(config.data, config.split, config.limit, config.seed)
+    test = load(config.test, config.test_split) if config.test else None
+    run_dir = RunDir.open(config.out, "train-crf", config.identity(), fresh=fresh)
+    with open_tracker(tracking).start(
+        "train-crf", config.out.name, run_dir=config.out, config=config.model_dump(mode="json")
+    ) as run:
+        model = train(data, test, run_dir, run, config)
+    click.echo(f"{model} ({model.stat().st_size / 1e6:.1f} MB)")
