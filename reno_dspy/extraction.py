@@ -19,6 +19,9 @@ from reno_dspy.segmentation import continues_list, numbered_run, quality, segmen
 # A line repeats on the pages when it stands, digits aside, among a page's outer lines this often.
 _EDGE_LINES = 4
 _REPEATS = 2
+# A heading is shorter than this.
+_SHORT = 60
+_PAGE_END = re.compile(rf"\n?{PAGE_BREAK}")
 # A number alone; with a full stop it is rather the year that ends a reference.
 _PAGE_NUMBER = re.compile(
     r"[-–—|\[\s]*(?:p(?:age|ág|\.)?\.?\s*|seite\s*|s\.\s*)?"
@@ -51,7 +54,7 @@ def reference_section(markdown: str) -> str:
 
 def without_furniture(markdown: str) -> str:
     """The text without lines that pages repeat at their edges, page numbers and form feeds."""
-    pages = [page.split("\n") for page in markdown.split(PAGE_BREAK)]
+    pages = [page.split("\n") for page in _PAGE_END.split(markdown)]
     seen = Counter(key for page in pages for key in {_masked(page[i]) for i in _edges(page)})
     kept: list[str] = []
     for page in pages:
@@ -114,8 +117,11 @@ def _after_paragraph(lines: Sequence[str]) -> list[str]:
 def _ends_list(lines: Sequence[str], index: int) -> bool:
     line = lines[index].strip()
     alone = index == 0 or not lines[index - 1].strip()
-    short = len(line) < 60
-    return rules.END.match(line) is not None and (short or alone) and not rules.is_dated(line)
+    if rules.NOTE.match(line):
+        return alone or len(line) < _SHORT
+    return rules.END.match(line) is not None and (
+        (alone or len(line) < _SHORT) and not rules.is_dated(line)
+    )
 
 
 @dataclass(frozen=True)

@@ -36,10 +36,15 @@ _ENDS = (
     r"autorenangaben|zur person|über d(?:en|ie) autor|korrespondenz(?:adresse)?|"
     r"(?:address for )?correspondence|correspondência|correspondencia|сведения об авторах|作者简介|"
     r"how to cite|como citar|cómo citar|zitiervorschlag|citar este|cite this article|"
-    r"(?:received|accepted|recebido|aceito|aprovado|recibido|aceptado|reçu|eingegangen)\b\W*"
-    r"(?:[a-zé]+\W+)?(?:\d|on|em|el|le|am)|editor(?:a)? respons|"
+    r"editor(?:a)? respons|"
     r"publisher['’]s note|copyright|©|this (?:is an open[- ]access|article is)|"
     r"os autores declaram|the authors? declares?"
+)
+# Notes of receipt end a list too, though they hold a year as references do.
+NOTE = re.compile(
+    r"(?:received|accepted|recebido|aceito|aprovado|recibido|aceptado|reçu|ricevuto|eingegangen|"
+    r"поступила|收稿日期)\b\W*(?:[a-zé]+\W+)?(?:\d|on|em|el|le|il|am)",
+    re.IGNORECASE,
 )
 END = re.compile(rf"(?:#+\s*)?\W{{0,3}}(?:{_ENDS})", re.IGNORECASE)
 # Captions are no end: a list may be drawn around a figure. Their lines are left out.

@@ -1,4 +1,4 @@
-"""Ordered maps over many items: in this process, or in several."""
+"""Ordered maps over many items: in this process, in several, or in threads."""
 
 from __future__ import annotations
 
@@ -14,17 +14,29 @@ Out = TypeVar("Out")
 _AHEAD = 8
 
 
-def in_processes(
-    function: Callable[[In], Out], items: Iterable[In], workers: int
-) -> Iterator[Out]:
-    """`function` of each item, in order, in `workers` processes (in this one if that is 1)."""
-    if workers == 1:
-        yield from map(function, items)
-        return
-    # spawn, since a progress bar's thread runs here, and forking with threads may lock up.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        yield from _ordered(pool, function, items, workers)
+class Workers:
+    """Processes that live as long as the context; one worker is the process itself."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def map(self, function: Callable[[In], Out], items: Iterable[In]) -> Iterator[Out]:
+        """`function` (which must pickle) of each item, in order."""
+        if self._count == 1:
+            return map(function, items)
+        if self._pool is None:
+            # spawn, since a progress bar's thread runs here and forking with threads may lock up.
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self._count, mp_context=context)
+        return _ordered(self._pool, function, items, self._count)
 
 
 def in_threads(function: Callable[[In], Out], items: Iterable[In], workers: int) -> Iterator[Out]:

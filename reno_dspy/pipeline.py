@@ -35,6 +35,7 @@ class Pipeline:
         self.config, self.entries, self.store = config, entries, store
         self.extractor, self.describer = extractor, describer
         self.done: dict[str, Done] = {}
+        self.workers = parallel.Workers(config.workers)
         # The articles by content: what the first stage, and with it all others, depend on.
         self.inputs = [
             {
@@ -46,11 +47,12 @@ class Pipeline:
 
     def run(self) -> dict[str, Done]:
         """All stages in order. Raises JobError when one leaves nothing."""
-        for name in STAGES:
-            step: Callable[[], Done] = getattr(self, f"_{name}")
-            self.done[name] = step()
-            if not self.done[name].tally.out:
-                raise JobError(_nothing_left(self.done[name]))
+        with self.workers:
+            for name in STAGES:
+                step: Callable[[], Done] = getattr(self, f"_{name}")
+                self.done[name] = step()
+                if not self.done[name].tally.out:
+                    raise JobError(_nothing_left(self.done[name]))
         return self.done
 
     def _stage(
@@ -228,7 +230,7 @@ class Pipeline:
         self, name: str, step: Callable[[Record], Record], rows: Iterable[Record], total: int
     ) -> Iterator[Record]:
         with bar(name, total) as progress:
-            for record in parallel.in_processes(step, rows, self.config.workers):
+            for record in self.workers.map(step, rows):
                 progress.advance()
                 yield record
 
