@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import getpass
 import os
+import platform
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +42,22 @@ _SHORTEST_SECRET = 8
 
 
 def about() -> dict[str, str]:
-    """Tags that say what made a run: command line, git commit (in a checkout), versions."""
-    tags = {"command": command_line(sys.argv), "version.python": sys.version.split()[0]}
-    tags |= {f"version.{name}": found for name in PACKAGES if (found := _version(name))}
+    """Tags that say what made a run: command line, user, our version, git commit (in a checkout)."""
+    command = command_line(sys.argv)
+    tags = {
+        "command": command,
+        "mlflow.source.name": command,
+        "mlflow.source.type": "LOCAL",
+        "mlflow.user": getpass.getuser(),
+        "version": _version("reno-dspy") or "unknown",
+    }
     return tags | _git()
+
+
+def versions() -> dict[str, str]:
+    """Python and the packages that results may depend on, with their versions."""
+    found = {name: version for name in PACKAGES if (version := _version(name))}
+    return {"python": sys.version.split()[0], "platform": platform.platform()} | found
 
 
 def command_line(argv: list[str]) -> str:
@@ -92,8 +106,8 @@ def _names_a_secret(name: str, value: Any) -> bool:
 
 def _version(name: str) -> str | None:
     try:
-        return version(name)
-    except PackageNotFoundError:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
         return None
 
 

@@ -219,6 +219,10 @@ def flatten(values: Mapping[str, object], prefix: str = "") -> dict[str, str]:
     return flat
 
 
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+
+
 def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 

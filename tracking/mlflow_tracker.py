@@ -199,7 +199,6 @@ def _log_data(client: MlflowClient, run: str, event: Event) -> None:
     )
     context = InputTag("mlflow.data.context", event["context"])
     client.log_inputs(run, [DatasetInput(dataset, [context])])
-    client.set_tag(run, f"data.{event['context']}", event["digest"])
 
 
 def _log_artifact(client: MlflowClient, run: str, run_dir: Path, event: Event) -> None:

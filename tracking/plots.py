@@ -10,7 +10,7 @@ from tracking.results import RECALL, RECALL_STRICT, Cell, Result
 from tracking.tables import HEADS, number
 
 _WIDTH, _LEFT, _RIGHT, _ROW, _TOP = 360, 156, 320, 20, 8
-_LONGEST_LABEL = 25
+_LONGEST_LABEL = 23
 # Draws one run's value of one field at a height.
 Mark = Callable[[Result, str, float], str]
 

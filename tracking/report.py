@@ -44,7 +44,8 @@ svg .label, svg .value { text-anchor: end; } svg .published text { fill: var(--d
 .hollow { fill: var(--paper); } .published .dot { fill: var(--other); stroke: var(--other); }
 .published .hollow { fill: var(--paper); } .published .gap { stroke: var(--other); }
 @media (max-width: 40rem) { table { font-size: .82rem; } th, td { padding: .3rem .4rem; }
-  th:first-child { min-width: 6.5rem; max-width: 8rem; } .n { display: none; } thead th { white-space: normal; }
+  th:first-child { min-width: 6.5rem; max-width: 8rem; } .n { display: none; }
+  thead th, td.word { white-space: normal; }
   td small { font-size: .68rem; } }
 .heat td[style] { background: rgb(var(--heat-colour) / calc(var(--heat) * .45)); }
 """

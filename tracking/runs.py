@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
 _PAGE = 1000
-_NOT_NESTED = "mlflow.parentRunId"
+_PARENT = "mlflow.parentRunId"
+# The UI's menu for runs and models; its own default is the one for chat agents.
+_TRAINING_VIEW = "workflowType=machine_learning"
 
 
 def all_runs(
@@ -87,7 +89,7 @@ def _state(run_dir: Path) -> dict[str, Any]:
 
 def is_nested(run: Run) -> bool:
     """Whether a run is a part of another one."""
-    return _NOT_NESTED in run.data.tags
+    return _PARENT in run.data.tags
 
 
 def run_link(run: Run) -> str:
@@ -105,3 +107,21 @@ def compare_link(runs: list[str], experiments: list[str]) -> str:
         f"#/compare-runs?runs={quote(json.dumps(runs, separators=(',', ':')))}"
         f"&experiments={quote(json.dumps(experiments, separators=(',', ':')))}"
     )
+
+
+def ui_links(client: MlflowClient) -> dict[str, str]:
+    """Where to look first in the UI: the latest comparison, and the latest evaluations side by side."""
+    links = {}
+    for experiment in experiment_ids(client, ("evaluate",)):
+        links["Evaluations"] = f"#/experiments/{experiment}/runs?{_TRAINING_VIEW}"
+    comparisons = all_runs(client, ("compare",))
+    if comparisons:
+        report = f"{run_link(comparisons[0])}/artifacts/comparison.html"
+        links["Latest comparison"] = f"{report}?{_TRAINING_VIEW}"
+    evaluations = [run for run in all_runs(client, ("evaluate",)) if not is_nested(run)]
+    own = [run for run in evaluations if run.data.tags.get("published") != "true"]
+    if len(own) > 1:
+        ids = [run.info.run_id for run in own[:2]]
+        side_by_side = compare_link(ids, [own[0].info.experiment_id])
+        links["Last two, compared"] = f"{side_by_side}&{_TRAINING_VIEW}"
+    return links

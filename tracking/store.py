@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 FOLDER = "mlruns"
 PREFIX = "reno/"
 
+# The UI's views for runs and metrics, not those for chat agents.
+_TRAINING_VIEW = {"mlflow.experimentKind": "custom_model_development"}
+
 # A dead server must cost a job seconds, not MLflow's default of several minutes.
 _DEFAULTS = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -96,7 +99,7 @@ def experiment_id(client: MlflowClient, job: str) -> str:
     root = artifact_root(client.tracking_uri)
     location = (root / job).as_uri() if root is not None else None
     try:
-        return str(client.create_experiment(name, artifact_location=location))
+        return str(client.create_experiment(name, artifact_location=location, tags=_TRAINING_VIEW))
     except MlflowException:
         # Another job of the same kind has just created it.
         found = client.get_experiment_by_name(name)

@@ -60,7 +60,9 @@ class Scripted:
 
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
         """The gold, more or less."""
-        return [Completion(self._answer(self._gold[text]), completion_tokens=9) for text in references]
+        return [
+            Completion(self._answer(self._gold[text]), completion_tokens=9) for text in references
+        ]
 
     def _answer(self, xml: str) -> str:
         if self._random.random() < self._wrong:
