@@ -6,14 +6,18 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
 
 from reno_dspy.citation import MalformedXml, parse, read_values
+from reno_dspy.dataset import Dataset, Row
 from reno_dspy.errors import InputError
+from reno_dspy.evaluate import EvaluateConfig, evaluate
 from reno_dspy.systems.grobid import Grobid
 from reno_dspy.systems.tei import citation, citations
+from reno_dspy.tracker import NullTracker
 
 JOURNAL = """<biblStruct >
     <analytic>
@@ -48,6 +52,7 @@ CHAPTER = """<biblStruct xmlns="http://www.tei-c.org/ns/1.0">
     </monogr>
 </biblStruct>
 """
+GOLD = "<mixed-citation><surname>Jackson</surname> <year>2002</year></mixed-citation>"
 
 Answer = tuple[int, str]
 Script = Callable[[str, list[str], int], Answer]
@@ -237,3 +242,27 @@ def test_identity_is_the_servers_version(server: _Server) -> None:
 def test_no_server_is_said_before_the_run() -> None:
     with pytest.raises(InputError, match="docker run"):
         Grobid("http://127.0.0.1:9").identity()
+
+
+def test_an_evaluation_resumes_what_grobid_failed_on(server: _Server, tmp_path: Path) -> None:
+    healthy = False
+
+    def script(service: str, lines: list[str], n: int) -> Answer:
+        if n == 1:
+            return (503, "busy")
+        broken = "hostile" in lines and not healthy
+        return (200, "<TEI><broken>" if broken else _tei(*[JOURNAL for _ in lines]))
+
+    server.script = script
+    rows = [Row(None, text, GOLD, "made") for text in ("one", "hostile", "three")]
+    dataset = Dataset(tuple(rows), "made", "made.jsonl", None)
+    config = EvaluateConfig(
+        system="grobid", data="made.jsonl", out=tmp_path / "run", max_errors=0.5
+    )
+    system = Grobid(server.url, wait_s=0.001)
+    first = evaluate(config, system, dataset, NullTracker())
+    assert (first.errors, first.fields["surname"].recall_lenient) == (1, pytest.approx(66.6667))
+    healthy, asked = True, len(server.requests)
+    second = evaluate(config, system, dataset, NullTracker())
+    assert (second.errors, second.fields["surname"].recall_lenient) == (0, 100)
+    assert [lines for _, lines in server.requests[asked:]] == [["hostile"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -208,6 +209,7 @@ def test_the_page_reads_well_narrow_and_wide(page: Any, tmp_path: Path, width: i
         box = button.bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
-    screenshot = tmp_path / f"review-{width}.png"
+    folder = Path(os.environ.get("RENO_SCREENSHOTS") or tmp_path)
+    screenshot = folder / f"review-{width}.png"
     page.screenshot(path=screenshot, full_page=True)
     assert screenshot.stat().st_size > 10_000
