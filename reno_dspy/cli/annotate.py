@@ -51,10 +51,14 @@ def _references(name: str) -> Iterator[Iterator[str]]:
 
 
 def _from_pdf(path: Path) -> list[str]:
-    from reno_dspy.documents import convert
+    from reno_dspy.documents import Converter
     from reno_dspy.extraction import extract
 
-    references = extract(convert(path))
+    with Converter(workers=1) as converter:
+        (document,) = converter.convert([path])
+    if document.error is not None:
+        raise InputError(f"{path} cannot be converted: {document.error}.")
+    references = extract(document.markdown)
     if not references:
-        raise InputError(f"{path}: no reference list was found.")
+        raise InputError(f"No reference list was found in {path}.")
     return references
