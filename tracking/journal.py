@@ -21,7 +21,7 @@ from uuid import uuid4
 
 from reno_dspy.rundir import JsonlLog
 from reno_dspy.tracker import DataRef
-from tracking.environment import about, scrub
+from tracking.environment import about, scrub, versions
 
 Event = dict[str, Any]
 JOURNAL = "tracking.jsonl"
@@ -183,9 +183,8 @@ def open_run(
     run = JournalRun(journal, "")
     run.tags({"job": job, **about()})
     run.params(config)
-    run.text(
-        json.dumps(scrub(dict(config)), indent=2, ensure_ascii=False, default=str), "config.json"
-    )
+    run.text(_json(scrub(dict(config))), "config.json")
+    run.text(_json(versions()), "environment.json")
     with ExitStack() as stack:
         stack.enter_context(_ending(journal, ""))
         stack.callback(lambda: run.metrics({"wall_s": journal.wall_seconds()}))
