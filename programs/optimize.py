@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import dspy
 
-from programs.answers import Answers, Spent, StopOnFailure
+from programs.answers import Answers, Spent, StopOnFailure, open_answers
 from programs.budget import Stopper, plan_job
 from programs.candidates import (
     Candidate,
@@ -61,20 +61,24 @@ def optimize(
     check_fingerprint(run_dir, job.fingerprint())
     if (run_dir / RESULT).exists():
         return read_result(run_dir)
-    answers = Answers(run_dir.log("answers.jsonl"))
-    proposer = Proposer(answers, run_dir.log("reflections.jsonl"), config.max_prompt_chars)
-    stopper = Stopper(config.budget, lambda: _together(answers.spent(), proposer.spent()))
-    stoppers = [StopOnFailure(answers), stopper]
-    with bar("optimize", planned.metric_calls) as shown:
-        live = Live(run, run_dir.log(REPORTED), prompt, shown)
-        state = run_gepa(job, planned.metric_calls, run_dir, answers, proposer, stoppers, live)
-    candidates = read_candidates(state, prompt)
-    result = conclude(
-        candidates, train, dev, answers, proposer, state.total_num_evals,
-        stopper.reason or "the budget of metric calls",
-    )  # fmt: skip
+    with open_answers(run_dir.log("answers.jsonl")) as answers:
+        result = _search(job, planned.metric_calls, run_dir, run, answers)
     keep_result(result, run_dir, run)
     return result
+
+
+def _search(
+    job: Job, metric_calls: int, run_dir: RunDir, run: Run, answers: Answers
+) -> OptimizeResult:
+    proposer = Proposer(answers, run_dir.log("reflections.jsonl"), job.config.max_prompt_chars)
+    stopper = Stopper(job.config.budget, lambda: _together(answers.spent(), proposer.spent()))
+    stoppers = [StopOnFailure(answers), stopper]
+    with bar("optimize", metric_calls) as shown:
+        live = Live(run, run_dir.log(REPORTED), job.prompt, shown)
+        state = run_gepa(job, metric_calls, run_dir, answers, proposer, stoppers, live)
+    stopped_by = stopper.reason or "the budget of metric calls"
+    candidates = read_candidates(state, job.prompt)
+    return conclude(candidates, job, answers.spent(), proposer, state.total_num_evals, stopped_by)
 
 
 def finished(
@@ -96,17 +100,18 @@ def finished(
 
 def conclude(
     candidates: Sequence[Candidate],
-    train: Sequence[Row],
-    dev: Sequence[Row],
-    answers: Answers,
+    job: Job,
+    student: Spent,
     proposer: Proposer,
     metric_calls: int,
     stopped_by: str,
 ) -> OptimizeResult:
     """Choose the best candidate and compare it with the seed prompt."""
     seed, best = candidates[0], best_of(candidates)
-    difference = difference_on_dev(seed, best, [row.cluster for row in dev]) if best.index else None
-    references = [row.plaintext or "" for row in (*train, *dev)]
+    difference = (
+        difference_on_dev(seed, best, [row.cluster for row in job.dev]) if best.index else None
+    )
+    references = [row.plaintext or "" for row in (*job.train, *job.dev)]
     return OptimizeResult(
         candidates=tuple(candidates),
         best=best,
@@ -115,7 +120,7 @@ def conclude(
         proposals=dict(proposer.counts()),
         metric_calls=metric_calls,
         stopped_by=stopped_by,
-        student=answers.spent(),
+        student=student,
         reflection=proposer.spent(),
         copied=copied_share(best.prompt.instructions, references),
     )
@@ -132,7 +137,7 @@ def keep_result(result: OptimizeResult, run_dir: RunDir, run: Run) -> None:
     for name in ("prompt.json", CANDIDATES, "prompt.diff", "report.md", "lineage.png"):
         run.artifact(run_dir / name)
     run.metrics(_final_metrics(result))
-    run.tags({"uses.prompt": seed.prompt.digest, "gives.prompt": best.prompt.digest})
+    run.tags({"uses.prompt": seed.prompt.digest, "makes.prompt": best.prompt.digest})
     run.describe(write_report(result))
     write_json(run_dir / RESULT, result.summary())
 
