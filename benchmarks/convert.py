@@ -17,12 +17,14 @@ import pypdfium2
 from markitdown import StreamInfo
 from rapidfuzz import fuzz
 
+from reno_dspy.citation import parse
 from reno_dspy.documents import markitdown
 from reno_dspy.extraction import without_furniture
 from reno_dspy.jats import JatsReference, read_article
 from reno_dspy.matching import THRESHOLD, similarity
-from reno_dspy.citation import parse
 from reno_dspy.rendering import renderings
+
+_WIDENINGS = (-0.15, -0.1, -0.05, -0.02, 0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25)
 
 
 def best_window(reference: str, text: str) -> float:
@@ -31,10 +33,14 @@ def best_window(reference: str, text: str) -> float:
     if found is None:
         return 0.0
     start, end = (found.dest_start, found.dest_end)
-    steps = [round(len(reference) * share) for share in (-0.15, -0.1, -0.05, -0.02, 0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25)]
+    steps = [
+        round(len(reference) * share)
+        for share in (-0.15, -0.1, -0.05, -0.02, 0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25)
+    ]
     return max(
         similarity(reference, text[max(0, start - a) : end + b].strip())
-        for a in steps if a >= 0
+        for a in steps
+        if a >= 0
         for b in steps
     )
 

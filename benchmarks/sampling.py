@@ -21,7 +21,16 @@ STEPS, RATE = 1963, 1e-3
 POOL = {
     "has_pid": {"true": 35, "false": 65},
     "citing_is_preprint": {"true": 6, "false": 94},
-    "language": {"en": 60, "pt": 20, "es": 15, "fr": 1.9, "de": 1.6, "it": 0.7, "ru": 0.5, "zh": 0.3},
+    "language": {
+        "en": 60,
+        "pt": 20,
+        "es": 15,
+        "fr": 1.9,
+        "de": 1.6,
+        "it": 0.7,
+        "ru": 0.5,
+        "zh": 0.3,
+    },
     "publication_type": {"journal": 67, "book": 20, "webpage": 5, "thesis": 3, "confproc": 5},
     "source": {"scielo": 60, "redalyc": 28, "ore": 5, "pkp": 7},
 }
@@ -37,7 +46,7 @@ def synthetic(n: int) -> list[dict[str, str]]:
 
 
 def descend(cells: Cells, adam: bool) -> Floats:
-    """mu after the paper's steps; every row is its own softmax term."""
+    """Mu after the paper's steps; every row is its own softmax term."""
     features = cells.features[cells.of_row]
     lam = np.zeros(len(cells.names))
     first, second = np.zeros_like(lam), np.zeros_like(lam)
@@ -76,7 +85,9 @@ def main() -> None:
         mu = descend(cells, adam)
         seconds = time.process_time() - began
         distance = np.sum((mu - cells.target) ** 2)
-        print(f"{name:8} {seconds:8.2f} s  squared distance {distance:.2e}  ({seconds / ours:.0f} times)")
+        print(
+            f"{name:8} {seconds:8.2f} s  squared distance {distance:.2e}  ({seconds / ours:.0f} times)"
+        )
     for draw in ("gumbel", "corrected"):
         drawn = sample(rows, 10_000, 0, PAPER_COMPOSITION, draw)
         worst = max(abs(part.drawn - part.target) for part in drawn.composition)

@@ -50,7 +50,9 @@ class BuildConfig(Config):
         description="Wanted composition: feature -> value -> weight; the paper's unless given.",
     )
     train: float = Field(0.6, ge=0, le=1, description="Share of rows for training.")
-    dev: float = Field(0.15, ge=0, le=1, description="Share of rows for choosing; test is the rest.")
+    dev: float = Field(
+        0.15, ge=0, le=1, description="Share of rows for choosing; test is the rest."
+    )
     stage: StageName | None = Field(
         None, description="Do this stage again (later ones follow where its rows changed)."
     )

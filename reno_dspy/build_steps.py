@@ -1,5 +1,7 @@
-"""What a build does to one article, stage by stage. Pure functions of records, so that they can run in
-other processes; what is wrong with an article is an `error` in its record.
+"""What a build does to one article, stage by stage.
+
+Pure functions of records, so that they can run in other processes; what is wrong with an article is an
+`error` in its record.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ def match(record: Record, threshold: float = matching.THRESHOLD) -> Record:
         article = read_article(Path(record["xml"]))
     except InputError as error:
         return out | {"unmatched": references, "error": str(error)}
-    texts, styles = zip(*map(_forms, article.references), strict=True) if article.references else ((), ())
+    texts, styles = (
+        zip(*map(_forms, article.references), strict=True) if article.references else ((), ())
+    )
     found = matching.match(references, texts, threshold)
     pairs = []
     for pair in sorted(found, key=lambda pair: pair.extracted):

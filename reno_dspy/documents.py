@@ -63,16 +63,18 @@ def looks_like_pdf(path: Path) -> bool:
 
 
 def markitdown() -> MarkItDown:
-    """markitdown with our PDF converter instead of its own, which interleaves two-column lists."""
+    """Markitdown with our PDF converter instead of its own, which interleaves two-column lists."""
     from markitdown import DocumentConverter, DocumentConverterResult, MarkItDown, StreamInfo
 
     from reno_dspy.pdf_text import text_of_pdf
 
-    class PdfConverter(DocumentConverter):
+    class PdfConverter(DocumentConverter):  # type: ignore[misc]
         """PDF text in reading order, through pypdfium2."""
 
         def accepts(self, file_stream: BinaryIO, stream_info: StreamInfo, **_: Any) -> bool:
-            return stream_info.extension == ".pdf" or stream_info.mimetype == "application/pdf"
+            return bool(
+                stream_info.extension == ".pdf" or stream_info.mimetype == "application/pdf"
+            )
 
         def convert(
             self, file_stream: BinaryIO, stream_info: StreamInfo, **_: Any
@@ -126,9 +128,9 @@ class Converter:
         except OSError as error:
             return Document("", "", f"cannot read the file ({error.strerror})")
         cached = self._cache / sha256[:2] / f"{sha256}.md"
-        error = None if cached.exists() else self._child().ask(path, cached, self._timeout_s)
-        if error is not None:
-            return Document(sha256, "", error)
+        failure = None if cached.exists() else self._child().ask(path, cached, self._timeout_s)
+        if failure is not None:
+            return Document(sha256, "", failure)
         # newline="" keeps the text as it was written; universal newlines would eat \r.
         with open(cached, encoding="utf-8", newline="") as file:
             return Document(sha256, file.read())
@@ -151,7 +153,8 @@ class _Child:
     def ask(self, pdf: Path, target: Path, timeout_s: float) -> str | None:
         """Have `pdf` converted into `target`; None, or why that failed."""
         process = self._running()
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         try:
             process.stdin.write(json.dumps([str(pdf), str(target)]) + "\n")
             process.stdin.flush()

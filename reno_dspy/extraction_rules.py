@@ -77,7 +77,9 @@ AUTHOR_START = re.compile(
     rf"{_NAME}[^.]{{0,60}}\((?:1[5-9]|20)\d\d[a-z]?\)|"
     rf"[{_UPPER}]{{2,}}[^.]{{0,80}}[.,]|[-–—_―]{{2,}}|[\u4e00-\u9fff]{{2,4}}[,，.])"
 )
-_OPEN_END = re.compile(r"(?:[,;&(–-]|(?<!\S)(?:and|[yei]|et|und|[Ii]n:?|the|of|de|la|for|der|die|и))$")
+_OPEN_END = re.compile(
+    r"(?:[,;&(–-]|(?<!\S)(?:and|[yei]|et|und|[Ii]n:?|the|of|de|la|for|der|die|и))$"
+)
 _URL_TAIL = re.compile(r"(?:https?:|www\.|doi\.org|\b10\.\d{4,}/)\S*$", re.IGNORECASE)
 
 
@@ -114,5 +116,5 @@ def _joins_without_space(text: str, line: str) -> bool:
     if text.endswith("–") and text[-2:-1].isdigit() and line[0].isdigit():
         return True
     if _URL_TAIL.search(text):
-        return text[-1] in "/._=?&-:" and not line[0].isupper() or line.startswith("//")
+        return (text[-1] in "/._=?&-:" and not line[0].isupper()) or line.startswith("//")
     return "\u4e00" <= text[-1] <= "\u9fff" and "\u4e00" <= line[0] <= "\u9fff"

@@ -138,7 +138,7 @@ def invalid_month(pair: Pair) -> bool:
 
 
 def reversed_pages(pair: Pair) -> bool:
-    """lpage < fpage, once a short form is expanded: `123-9` is 123-129."""
+    """Lpage < fpage, once a short form is expanded: `123-9` is 123-129."""
     return any(last < first for first, last in _page_ranges(pair))
 
 
@@ -149,7 +149,7 @@ def page_too_large(pair: Pair) -> bool:
 
 
 def identical_pages(pair: Pair) -> bool:
-    """fpage and lpage are the same."""
+    """Fpage and lpage are the same."""
     return any(
         first.casefold() == last.casefold()
         for first, last in zip(pair.values["fpage"], pair.values["lpage"], strict=False)
@@ -179,7 +179,7 @@ def initials_as_surname(pair: Pair) -> bool:
 
 
 def etal_as_author(pair: Pair) -> bool:
-    """ "et al." tagged as a name, whole or split over surname and given names."""
+    """A name that is "et al.", whole or split over surname and given names."""
     names = [*_names(pair), *((collab, "") for collab in pair.values["collab"])]
     return any(_is_etal(*name) for name in names)
 

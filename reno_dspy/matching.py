@@ -67,15 +67,22 @@ def _close_pairs(
     rapidfuzz gives up on a pair as soon as lengths or the band of the cut-off rule it out.
     """
     ps = [_collapsed(text) for text in extracted]
-    forms = [(j, k, _collapsed(text)) for j, texts in enumerate(annotated) for k, text in enumerate(texts)]
+    forms = [
+        (j, k, _collapsed(text))
+        for j, texts in enumerate(annotated)
+        for k, text in enumerate(texts)
+    ]
     forms = [form for form in forms if form[2]]
     texts = [text for _, _, text in forms]
     if not texts:
         return
     for start in range(0, len(ps), _BLOCK):
         scores = cdist(
-            ps[start : start + _BLOCK], texts, scorer=Levenshtein.normalized_similarity,
-            score_cutoff=threshold, dtype=np.float64,
+            ps[start : start + _BLOCK],
+            texts,
+            scorer=Levenshtein.normalized_similarity,
+            score_cutoff=threshold,
+            dtype=np.float64,
         )
         for row, column in np.argwhere(scores >= threshold):
             j, k, _ = forms[column]

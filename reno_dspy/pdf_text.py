@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bisect
 import ctypes
+import itertools
 import math
 import re
 import statistics
@@ -243,7 +244,7 @@ def _overlap(one: Line, other: Line) -> bool:
 
 
 def _usual_leading(run: list[Line]) -> float:
-    gaps = [a.base - b.base for a, b in zip(run, run[1:], strict=False) if a.base - b.base > 2]
+    gaps = [a.base - b.base for a, b in itertools.pairwise(run) if a.base - b.base > 2]
     # The lower quartile: in a list of two-line references every other gap is a paragraph's.
     return statistics.quantiles(gaps, n=4)[0] if len(gaps) > 1 else 12.0
 
@@ -251,5 +252,5 @@ def _usual_leading(run: list[Line]) -> float:
 def _left_edge(run: list[Line]) -> float:
     """The left-most edge that two lines of the run share, or of a line a hanging indent left of it."""
     lefts = sorted(line.left for line in run)
-    shared = next((a for a, b in zip(lefts, lefts[1:], strict=False) if b - a <= 2), lefts[0])
+    shared = next((a for a, b in itertools.pairwise(lefts) if b - a <= 2), lefts[0])
     return next(left for left in lefts if shared - left <= _LONGEST_INDENT)

@@ -73,12 +73,12 @@ class Pipeline:
         return self.store.write(name, depends_on, records(tally), tally)
 
     def _convert(self) -> Done:
-        limits = {"timeout_s": self.config.timeout_s, "memory_mb": self.config.memory_mb}
+        timeout_s, memory_mb = self.config.timeout_s, self.config.memory_mb
 
         def records(tally: Tally) -> Iterator[Record]:
             tally.into = len(self.entries)
             with (
-                Converter(self.config.workers, **limits) as converter,
+                Converter(self.config.workers, timeout_s, memory_mb) as converter,
                 bar("convert", len(self.entries)) as progress,
             ):
                 documents = converter.convert([entry.pdf for entry in self.entries])
@@ -91,7 +91,7 @@ class Pipeline:
                     }  # fmt: skip
 
         pdfs = [[one["id"], one["pdf"]] for one in self.inputs]
-        options = {"pdfs": pdfs, **limits}
+        options = {"pdfs": pdfs, "timeout_s": timeout_s, "memory_mb": memory_mb}
         return self._stage("convert", Tally("articles", "articles"), options, records)
 
     def _extract(self) -> Done:
@@ -256,7 +256,9 @@ def _jats_failed(record: Record) -> bool:
 
 
 def _nothing_left(done: Done) -> str:
-    reasons = ", ".join(f"{reason} ({count})" for reason, count in done.tally.dropped.most_common(5))
+    reasons = ", ".join(
+        f"{reason} ({count})" for reason, count in done.tally.dropped.most_common(5)
+    )
     return (
         f"The stage `{done.name}` left nothing: of {done.tally.into} {done.tally.unit_in}, none "
         f"became {done.tally.unit_out}. Reasons: {reasons or 'see its file'}. "

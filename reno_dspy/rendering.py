@@ -15,9 +15,24 @@ from lxml import etree
 from reno_dspy.citation import read_values
 
 _READ = (
-    "article-title", "chapter-title", "part-title", "source", "year", "volume", "issue", "fpage",
-    "lpage", "elocation-id", "page-range", "publisher-loc", "publisher-name", "edition",
-    "comment", "uri", "ext-link", "pub-id",
+    "article-title",
+    "chapter-title",
+    "part-title",
+    "source",
+    "year",
+    "volume",
+    "issue",
+    "fpage",
+    "lpage",
+    "elocation-id",
+    "page-range",
+    "publisher-loc",
+    "publisher-name",
+    "edition",
+    "comment",
+    "uri",
+    "ext-link",
+    "pub-id",
 )
 _NAMES = {"name", "string-name"}
 
@@ -132,9 +147,14 @@ def _apa(f: _Fields) -> str:
     names = _listed(f.names, _dotted, ", ", ", & ")
     volume = f"{f['volume']}({f['issue']})" if f["issue"] else f["volume"]
     where = ", ".join(filter(None, (f["source"], volume, f.pages)))
-    editors = _listed(f.editors, lambda n: f"{' '.join(i + '.' for i in n.initials)} {n.surname}", ", ", " & ")
+    editors = _listed(
+        f.editors, lambda n: f"{' '.join(i + '.' for i in n.initials)} {n.surname}", ", ", " & "
+    )
     where = f"In {editors} (Eds.), {where}" if editors else where
-    return ". ".join(filter(None, (f"{names} ({f['year']})", f.title, where, f["publisher-name"]))) + "."
+    return (
+        ". ".join(filter(None, (f"{names} ({f['year']})", f.title, where, f["publisher-name"])))
+        + "."
+    )
 
 
 def _full_names(f: _Fields) -> str:
@@ -160,8 +180,12 @@ def _harvard(f: _Fields) -> str:
 def _abnt(f: _Fields) -> str:
     names = _listed(f.names, _dotted, "; ").upper()
     parts = (
-        f["source"], f.publisher, f["volume"] and f"v. {f['volume']}",
-        f["issue"] and f"n. {f['issue']}", f.pages and f"p. {f.pages}", f["year"],
+        f["source"],
+        f.publisher,
+        f["volume"] and f"v. {f['volume']}",
+        f["issue"] and f"n. {f['issue']}",
+        f.pages and f"p. {f.pages}",
+        f["year"],
     )
     return f"{names} {f.title}. {', '.join(filter(None, parts))}."
 
@@ -174,8 +198,12 @@ def _bracketed_year(f: _Fields) -> str:
 
 
 _STYLES: dict[str, Callable[[_Fields], str]] = {
-    "apa": _apa, "full-names": _full_names, "vancouver": _vancouver, "harvard": _harvard,
-    "abnt": _abnt, "bracketed": _bracketed_year,
+    "apa": _apa,
+    "full-names": _full_names,
+    "vancouver": _vancouver,
+    "harvard": _harvard,
+    "abnt": _abnt,
+    "bracketed": _bracketed_year,
 }
 
 

@@ -176,10 +176,8 @@ def solve_inclusion(cells: Cells, n: int) -> Floats:
         included = cells.sizes * expit(scores)
         value = cells.sizes @ np.logaddexp(0, scores) - n * (lam @ cells.target + a)
         gradient = np.append(included @ cells.features - n * cells.target, included.sum() - n)
-        return (
-            float(value) / n + 0.5 * L2 * parameters @ parameters,
-            gradient / n + L2 * parameters,
-        )
+        penalty = 0.5 * L2 * float(parameters @ parameters)
+        return float(value) / n + penalty, gradient / n + L2 * parameters
 
     parameters = _minimize(loss, len(cells.names) + 1)
     probabilities = expit(cells.features @ parameters[:-1] + start + parameters[-1])
@@ -208,7 +206,7 @@ def _rescaled(probabilities: Floats, sizes: Ints, n: int) -> Floats:
 
 
 def _gumbel_top(cells: Cells, weights: Floats, n: int, rng: np.random.Generator) -> Ints:
-    """n rows without replacement by weight: the n largest log p + Gumbel noise."""
+    """Take n rows without replacement by weight: the n largest log p + Gumbel noise."""
     with np.errstate(divide="ignore"):
         log_p = np.log(weights / cells.sizes)
     keys = log_p[cells.of_row] + rng.gumbel(size=len(cells.of_row))
@@ -217,7 +215,7 @@ def _gumbel_top(cells: Cells, weights: Floats, n: int, rng: np.random.Generator)
 
 
 def _systematic(cells: Cells, probabilities: Floats, n: int, rng: np.random.Generator) -> Ints:
-    """n rows by inclusion probability; every cell gets its expected number, within one."""
+    """Take n rows by inclusion probability; every cell gets its expected number, within one."""
     order = np.lexsort((rng.random(len(cells.of_row)), cells.of_row))
     steps = np.cumsum(probabilities[cells.of_row][order]) - rng.random()
     ticks = np.floor(steps).astype(np.int64)

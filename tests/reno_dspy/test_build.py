@@ -34,7 +34,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def run(corpus: Path, out: Path, **options: Any) -> Built:
     fresh = options.pop("fresh", False)
     programs = {name: options.pop(name) for name in ("extractor", "describer") if name in options}
-    named = {name: "scripted" for name in programs}
+    named = dict.fromkeys(programs, "scripted")
     config = BuildConfig(corpus=corpus, out=out, **({"workers": 1} | named | options))
     return build(config, NullTracker(), fresh=fresh, **programs)
 
@@ -83,9 +83,10 @@ def test_counts_add_up_and_every_drop_has_a_reason(built: Built) -> None:
         assert counts[name].into - counts[name].out == counts[name].dropped.total()
     rejected = [p for row in rows_of(built, "filter") for p in row["pairs"] if p["reasons"]]
     assert len(rejected) == counts["filter"].into - counts["filter"].out
-    assert sum(len(row["unmatched"]) for row in rows_of(built, "match")) == counts[
-        "match"
-    ].dropped.total()
+    assert (
+        sum(len(row["unmatched"]) for row in rows_of(built, "match"))
+        == counts["match"].dropped.total()
+    )
 
 
 def test_the_manifest_tells_all(built: Built) -> None:
@@ -155,9 +156,7 @@ def copied(corpus: Path, tmp_path: Path) -> Callable[[int], Path]:
 BOMB = '<!DOCTYPE article [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><article><p>&b;</p></article>'
 
 
-def test_bad_articles_are_rows_with_a_reason(
-    copied: Callable[[int], Path], tmp_path: Path
-) -> None:
+def test_bad_articles_are_rows_with_a_reason(copied: Callable[[int], Path], tmp_path: Path) -> None:
     folder = copied(4)
     pdfs, xmls = sorted(folder.glob("*.pdf")), sorted(folder.glob("*.xml"))
     pdfs[0].write_text("<html>404</html>")
@@ -245,7 +244,7 @@ def test_the_command(corpus: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_killed_at_ten_moments_and_resumed(corpus: Path, tmp_path: Path) -> None:
-    """kill -9 at random moments of every stage; what is resumed ends as if nothing had been."""
+    """Killed (-9) at random moments of every stage; what is resumed ends as if nothing had been."""
     whole = run(corpus, tmp_path / "whole", limit=4)
     out = tmp_path / "killed"
     command = [

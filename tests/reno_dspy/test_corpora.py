@@ -27,10 +27,15 @@ def test_a_folder_of_pairs(folder: Path) -> None:
 
 def test_a_manifest(folder: Path) -> None:
     manifest = folder / "corpus.tsv"
-    manifest.write_text("id\tpdf\txml\tsource\tdoi\nx\tb.pdf\tb.xml\tore\t10.5555/1\ny\ta.pdf\ta.xml\t\t\n")
+    manifest.write_text(
+        "id\tpdf\txml\tsource\tdoi\nx\tb.pdf\tb.xml\tore\t10.5555/1\ny\ta.pdf\ta.xml\t\t\n"
+    )
     entries = read_corpus(folder, source="pkp")
     assert entries == read_corpus(manifest, source="pkp")
-    assert [(e.id, e.source, e.doi) for e in entries] == [("x", "ore", "10.5555/1"), ("y", "pkp", None)]
+    assert [(e.id, e.source, e.doi) for e in entries] == [
+        ("x", "ore", "10.5555/1"),
+        ("y", "pkp", None),
+    ]
 
 
 @pytest.mark.parametrize(

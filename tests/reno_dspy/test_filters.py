@@ -130,6 +130,8 @@ def test_the_command(tmp_path: Path) -> None:
         {"id": "a", "verdict": "keep", "reasons": []},
         {"id": "b", "verdict": "reject", "reasons": ["reversed_pages"]},
     ]
-    assert [json.loads(line)["id"] for line in kept.read_text(encoding="utf-8").splitlines()] == ["a"]
+    assert [json.loads(line)["id"] for line in kept.read_text(encoding="utf-8").splitlines()] == [
+        "a"
+    ]
     shown = CliRunner().invoke(group, ["filter", str(pairs)])
     assert "pkp: 1 of 2 pass (50.0%)" in shown.output

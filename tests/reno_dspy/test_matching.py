@@ -31,7 +31,9 @@ def test_similarity_is_the_papers(p: str, c: str) -> None:
 @given(WORDS, WORDS)
 def test_matching_is_greedy_and_one_to_one(ps: list[str], cs: list[str]) -> None:
     matches = match(ps, [[c] for c in cs])
-    assert len({m.extracted for m in matches}) == len({m.annotated for m in matches}) == len(matches)
+    assert (
+        len({m.extracted for m in matches}) == len({m.annotated for m in matches}) == len(matches)
+    )
     scores = [m.similarity for m in matches]
     assert scores == sorted(scores, reverse=True)
     assert all(m.similarity >= 0.75 for m in matches)

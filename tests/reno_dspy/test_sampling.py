@@ -96,7 +96,9 @@ def test_inclusion_probabilities_sum_to_n() -> None:
 
 
 def test_what_the_pool_lacks_is_said() -> None:
-    rows = [{"language": "en", "has_pid": "true"}] * 90 + [{"language": "pt", "has_pid": "true"}] * 5
+    rows = [{"language": "en", "has_pid": "true"}] * 90 + [
+        {"language": "pt", "has_pid": "true"}
+    ] * 5
     drawn = sample(rows, 50, 0, TARGET)
     text = " ".join(drawn.warnings)
     assert "language: no row is de" in text
