@@ -34,10 +34,16 @@ def has_bfloat16() -> bool:
     return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
 
 
-def halve_linears(module: nn.Module) -> None:
-    """Replace every linear layer inside `module` by a `HalfLinear`. It cannot be trained after."""
+def halve_linears(module: nn.Module, keep: frozenset[str] = frozenset()) -> None:
+    """Replace the frozen linear layers inside `module` by a `HalfLinear`, but those named in `keep`.
+
+    Layers whose weights are trained (a LoRA's own) stay as they are.
+    """
     for name, child in module.named_children():
+        if name in keep:
+            continue
         if type(child) is nn.Linear:
-            setattr(module, name, HalfLinear(child))
+            if not child.weight.requires_grad:
+                setattr(module, name, HalfLinear(child))
         else:
-            halve_linears(child)
+            halve_linears(child, keep)

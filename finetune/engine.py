@@ -1,4 +1,4 @@
-"""A batching text generator for the CPU: requests join and leave a running batch.
+"""A batching text generator, made for the CPU: requests join and leave a running batch.
 
 Every request has a slot in a preallocated key-value cache. One step computes the next token of all
 slots at once. A new request's prompt is compared with what the slots hold: the longest common
@@ -62,12 +62,12 @@ class _Window:
 class _SlotLayer(DynamicLayer):
     """One layer's keys and values of all slots: (slots, heads, context, head size)."""
 
-    def __init__(self, window: _Window, shape: tuple[int, int, int, int]) -> None:
+    def __init__(
+        self, window: _Window, shape: tuple[int, int, int, int], device: torch.device
+    ) -> None:
         super().__init__()
         self.window = window
-        # NumPy's zeros are untouched pages: memory is taken as positions are first written.
-        self.keys = torch.from_numpy(np.zeros(shape, np.float32))
-        self.values = torch.from_numpy(np.zeros(shape, np.float32))
+        self.keys, self.values = _zeros(shape, device), _zeros(shape, device)
         self.is_initialized = True
 
     def get_seq_length(self) -> int:
@@ -86,6 +86,13 @@ class _SlotLayer(DynamicLayer):
         return self.keys[seen], self.values[seen]
 
 
+def _zeros(shape: tuple[int, int, int, int], device: torch.device) -> Tensor:
+    if device.type == "cpu":
+        # NumPy's zeros are untouched pages: memory is taken as positions are first written.
+        return torch.from_numpy(np.zeros(shape, np.float32))
+    return torch.zeros(shape, device=device)
+
+
 class Engine:
     """Generates for many requests at once, in one thread of its own. Close it when done."""
 
@@ -93,13 +100,14 @@ class Engine:
         self.context = context
         self._model = model.eval()
         self._stop = stop
+        self._device = next(model.parameters()).device
         self._window = _Window()
         config = model.config
         heads = config.num_key_value_heads
         size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         shape = (slots, heads, context, size)
         layers = range(config.num_hidden_layers)
-        self._layers = [_SlotLayer(self._window, shape) for _ in layers]
+        self._layers = [_SlotLayer(self._window, shape, self._device) for _ in layers]
         self._cache = Cache(layers=list(self._layers))
         self._held: list[list[int]] = [[] for _ in range(slots)]
         self._active: list[_Active | None] = [None] * slots
@@ -161,7 +169,7 @@ class Engine:
         positions = torch.arange(start, length)[None]
         window = self._window
         window.slots, window.length = slice(slot, slot + 1), length
-        window.rows, window.positions = torch.full((1, 1), slot), positions
+        window.rows = torch.full((1, 1), slot)
         seen = torch.arange(length)[None, :] <= positions[0][:, None]
         try:
             logits = self._forward(torch.tensor([prompt[start:]]), positions, seen[None, None])
@@ -198,7 +206,7 @@ class Engine:
             positions[i, 0] = len(self._held[i])
         window = self._window
         window.slots, window.length = slice(0, count), int(positions[busy].max()) + 1
-        window.rows, window.positions = torch.arange(count)[:, None], positions
+        window.rows = torch.arange(count)[:, None]
         seen = torch.arange(window.length)[None, :] <= positions
         logits = self._forward(tokens, positions, seen[:, None, None])
         for i in busy:
@@ -212,11 +220,13 @@ class Engine:
 
     def _forward(self, tokens: Tensor, positions: Tensor, seen: Tensor) -> Tensor:
         """Logits (rows, vocabulary) after the last of `tokens` (rows, length)."""
+        window, device = self._window, self._device
+        window.rows, window.positions = window.rows.to(device), positions.to(device)
         output = self._model(
-            input_ids=tokens, position_ids=positions, attention_mask=seen, cache=self._cache,
-            use_cache=True, logits_to_keep=1,
+            input_ids=tokens.to(device), position_ids=window.positions,
+            attention_mask=seen.to(device), cache=self._cache, use_cache=True, logits_to_keep=1,
         )  # fmt: skip
-        logits: Tensor = output.logits[:, -1].float()
+        logits: Tensor = output.logits[:, -1].float().cpu()
         return logits
 
     def _take(self, slot: int, logits: Tensor) -> None:

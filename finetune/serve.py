@@ -116,7 +116,7 @@ def _load(base: Base, adapter: Adapter | None, context: int, slots: int) -> obje
     model = load_model(base, adapter)
     stop = stop_tokens(model, tokenizer)
     if has_bfloat16():
-        halve_linears(model)
+        halve_linears(model.requires_grad_(False))
     context = min(context, model.config.max_position_embeddings)
     return Served(Engine(model, stop, slots, context), tokenizer)
 

@@ -1,0 +1,81 @@
+"""A fine-tuning recipe: everything an adapter's weights depend on, in one YAML file.
+
+The recipes that ship lie in `finetune/recipes`; the command line only overrides them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from reno_dspy.config import Config
+
+RECIPES = Path(__file__).parent / "recipes"
+
+
+class Lora(Config):
+    """PEFT's LoRA options."""
+
+    rank: int = Field(16, ge=1)
+    alpha: int = Field(32, ge=1)
+    dropout: float = Field(0.0, ge=0, lt=1)
+    targets: tuple[str, ...] = (
+        "q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj",
+    )  # fmt: skip
+
+
+class Optimizer(Config):
+    """AdamW and its schedule; a step sees `batch_size` x `accumulation` rows on each device."""
+
+    learning_rate: float = Field(2e-5, gt=0)
+    schedule: Literal["cosine", "linear", "constant"] = "cosine"
+    warmup: float = Field(0.05, ge=0, le=1, description="Share of the steps.")
+    weight_decay: float = Field(0.0, ge=0)
+    max_grad_norm: float = Field(1.0, gt=0)
+    batch_size: int = Field(2, ge=1)
+    accumulation: int = Field(4, ge=1)
+    packing: bool = Field(False, description="Pack rows (GPU with FlashAttention only).")
+
+
+class DevSample(Config):
+    """How the model is measured while it trains: by generated field recall on a sample of dev."""
+
+    rows: int = Field(48, ge=0, description="0 measures nothing and keeps the last weights.")
+    every: int = Field(200, ge=1, description="Steps between two measurements.")
+    max_tokens: int = Field(768, ge=1)
+    patience: int = Field(0, ge=0, description="Stop after so many without a gain; 0 never stops.")
+
+
+class Noise(Config):
+    """Defects of PDF text that training rows get, each with its probability for a row."""
+
+    label: float = Field(0.0, ge=0, le=1, description="A label in front, such as `12. `.")
+    lost_space: float = Field(0.0, ge=0, le=1, description="Spaces lost after punctuation.")
+    hyphenation: float = Field(0.0, ge=0, le=1, description="A word broken as at a line end.")
+    ligature: float = Field(0.0, ge=0, le=1, description="fi and fl as single characters.")
+
+
+class FinetuneConfig(Config):
+    """Options of `reno finetune`."""
+
+    free: ClassVar[frozenset[str]] = frozenset({"out", "save_every"})
+
+    base: str = Field(description="smollm2-135m, a model directory, or a hub id.")
+    data: str = Field(description="Data set with train and dev, or one file, split by article.")
+    out: Path = Field(description="Run directory; an unfinished run there is resumed.")
+    prompt: str = Field("zero-shot", description="Prompt: a name that ships, or a prompt file.")
+    limit: int | None = Field(None, ge=1, description="Train on that many rows, drawn by --seed.")
+    seed: int = Field(0, description="Seed of order, draws, noise and initial weights.")
+    epochs: float = Field(3.0, gt=0, description="Passes over the rows.")
+    max_steps: int | None = Field(None, ge=1, description="Stop at that many steps instead.")
+    max_length: int = Field(1024, ge=16, description="Longest row in tokens; longer are left out.")
+    save_every: int = Field(50, ge=1, description="Steps between two checkpoints.")
+    licences: tuple[str, ...] = Field((), description="Licences that rows must have; () is any.")
+    complete_only: bool = Field(True, description="Leave out rows whose gold found no place.")
+    thinking: bool | None = Field(None, description="Qwen3: False trains without thinking.")
+    lora: Lora = Lora()
+    optimizer: Optimizer = Optimizer()
+    dev: DevSample = DevSample()
+    noise: Noise = Noise()
