@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,12 +41,17 @@ class Spent:
 
 
 class Answers:
-    """The kept answers of one run, and the failure that ended it, if one did."""
+    """The kept answers of one run, and the failure that ended it, if one did.
 
-    def __init__(self, log: JsonlLog) -> None:
-        self._log = log
+    `rows` are those of earlier sessions, `write` keeps a new one.
+    """
+
+    def __init__(
+        self, rows: list[dict[str, Any]], write: Callable[[Mapping[str, Any]], None]
+    ) -> None:
+        self._write = write
         self._lock = threading.Lock()
-        self._rows = log.read()
+        self._rows = rows
         self._texts: dict[str, str] = {row["key"]: row["text"] for row in self._rows}
         self.failure: str | None = None
         self.refused = 0
@@ -57,8 +64,8 @@ class Answers:
     def keep(self, messages: list[dict[str, Any]], text: str, lm: dspy.BaseLM) -> None:
         """Keep an answer with what `lm`'s last call took."""
         row = {"key": _key(messages), "text": text, **last_usage(lm)}
-        with self._lock, self._log.appending() as log:
-            log.write(row)
+        with self._lock:
+            self._write(row)
             self._rows.append(row)
             self._texts[row["key"]] = text
 
@@ -74,6 +81,14 @@ class Answers:
         """What all kept answers took, earlier sessions included."""
         with self._lock:
             return add_up(self._rows)
+
+
+@contextmanager
+def open_answers(log: JsonlLog) -> Iterator[Answers]:
+    """The answers that `log` keeps, open for more."""
+    rows = log.read()
+    with log.appending() as appender:
+        yield Answers(rows, appender.write)
 
 
 class KeepingAdapter(PlainAdapter):

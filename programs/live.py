@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from programs.candidates import Candidate
@@ -11,6 +12,8 @@ from reno_dspy.rundir import JsonlLog
 from reno_dspy.tracker import Run
 
 REPORTED = "reported.jsonl"
+# The curve gets a point at each change, else at most this often (seconds): a store takes its time.
+CURVE_S = 2.0
 
 
 class Live:
@@ -24,6 +27,8 @@ class Live:
         self._reported = len(log.read())
         self._state: Any = None
         self._calls = 0
+        self._best: float | None = None
+        self._told = 0.0
 
     def on_valset_evaluated(self, event: dict[str, Any]) -> None:
         """Say the seed's score; those of later candidates are in the state."""
@@ -37,7 +42,10 @@ class Live:
         note = "" if best is None else f"best {best:.3f}, {len(self._scores())} candidates"
         self._bar.advance(used - self._calls, note)
         self._calls = used
-        self._run.metrics({"dev/best": best}, step=used)
+        now = time.monotonic()
+        if best != self._best or now - self._told >= CURVE_S:
+            self._run.metrics({"dev/best": best}, step=used)
+            self._best, self._told = best, now
 
     def on_iteration_start(self, event: dict[str, Any]) -> None:
         """Keep hold of the state: later events come without it."""

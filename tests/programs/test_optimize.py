@@ -144,7 +144,7 @@ def check_tracking(run: RecordingRun, rows: list[dict[str, Any]]) -> None:
         if values.get("dev/best") is not None
     ]
     assert curve == sorted(curve)
-    assert len({step for step, _ in curve}) > 5
+    assert len({step for step, _ in curve}) >= len(rows)
     assert curve[-1][1] == max(candidate["score"] for candidate in rows)
 
 
