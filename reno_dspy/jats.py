@@ -53,7 +53,7 @@ def read_article(path: Path) -> Article:
     Raises InputError for a missing or oversized file, malformed XML, declared entities (they are how
     entity bombs and external entities come in), or a root that is not `article`.
     """
-    root = _parse_file(path)
+    root = parse_file(path)
     if name_of(root) != "article":
         raise InputError(f"{path} is not a JATS article: its root element is <{name_of(root)}>.")
     kind = root.get("article-type")
@@ -67,7 +67,9 @@ def read_article(path: Path) -> Article:
     )
 
 
-def _parse_file(path: Path) -> Element:
+def parse_file(path: Path) -> Element:
+    """The root of an XML file, read as `read_article` reads it. Raises InputError."""
+    """The root of a JATS file. Raises InputError as `read_article`."""
     try:
         size = path.stat().st_size
         data = path.read_bytes() if size <= MAX_BYTES else b""

@@ -35,7 +35,9 @@ class Echo:
     batch_size = 1
     concurrency = 4
 
-    def __init__(self, data: Dataset, fail: frozenset[int] = frozenset(), die_after: int = 10**9) -> None:
+    def __init__(
+        self, data: Dataset, fail: frozenset[int] = frozenset(), die_after: int = 10**9
+    ) -> None:
         self.gold = {row.plaintext: row for row in data.rows}
         self.fail, self.die_after, self.calls = fail, die_after, 0
 
