@@ -68,7 +68,6 @@ def read_article(path: Path) -> Article:
 
 
 def parse_file(path: Path) -> Element:
-    """The root of an XML file, read as `read_article` reads it. Raises InputError."""
     """The root of a JATS file. Raises InputError as `read_article`."""
     try:
         size = path.stat().st_size
