@@ -137,7 +137,8 @@ def keep_result(result: OptimizeResult, run_dir: RunDir, run: Run) -> None:
     for name in ("prompt.json", CANDIDATES, "prompt.diff", "report.md", "lineage.png"):
         run.artifact(run_dir / name)
     run.metrics(_final_metrics(result))
-    run.tags({"uses.prompt": seed.prompt.digest, "makes.prompt": best.prompt.digest})
+    made = {"makes.prompt": best.prompt.digest} if best.index else {}
+    run.tags({"uses.prompt": seed.prompt.digest} | made)
     run.describe(write_report(result))
     write_json(run_dir / RESULT, result.summary())
 

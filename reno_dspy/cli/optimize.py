@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
 from programs.config import JOBS, LMSpec, OptimizeConfig
 from reno_dspy.cli.options import job_options
+from reno_dspy.errors import JobError
+
+if TYPE_CHECKING:
+    from programs.candidates import OptimizeResult
 
 
 @click.command("optimize")
@@ -26,10 +31,12 @@ def command(config: OptimizeConfig, *, fresh: bool, tracking: bool) -> None:
     from programs.lm import make_lm
     from programs.optimize import finished, optimize
     from programs.subsets import load_subset
+    from reno_dspy.cli.prompts import local_prompt
     from reno_dspy.cli.tracking import open_tracker
     from reno_dspy.rundir import RunDir
 
-    prompt = prompts.load(config.prompt)
+    with local_prompt(config.prompt) as name:
+        prompt = prompts.load(name or config.prompt)
     whole, train = load_subset(
         config.data, "train", config.train_size, config.stratify, config.seed
     )
@@ -50,17 +57,34 @@ def command(config: OptimizeConfig, *, fresh: bool, tracking: bool) -> None:
             run.data(dev.ref(), "dev")
             lms = make_lm(student), make_lm(reflection)
             result = optimize(config, prompt, train.rows, dev.rows, *lms, run_dir, run)
+            if tracking and result.best.index:
+                _register(result, run.id)
     click.echo(write_report(result), nl=False)
     click.echo(f"Written to {config.out} (prompt.json, candidates.json, report.md).", err=True)
+
+
+def _register(result: OptimizeResult, run_id: str | None) -> None:
+    """Put seed and best prompt into MLflow's registry; a store that fails fails no job."""
+    from programs.adapter import render_messages
+    from tracking.prompt_registry import register_prompt
+
+    seed, best = result.candidates[0].prompt, result.best.prompt
+    try:
+        for prompt, run, note in ((seed, None, "seed prompt"), (best, run_id, result.verdict)):
+            messages = render_messages(prompt, "{{reference}}")
+            uri = register_prompt(seed.name, messages, prompt.digest, run, note)
+    except JobError as error:
+        click.echo(f"reno: {error} The prompt is in prompt.json all the same.", err=True)
+    else:
+        click.echo(f"Registered as {uri} (reno evaluate --prompt {uri}).", err=True)
 
 
 @contextmanager
 def _language_models(config: OptimizeConfig) -> Iterator[tuple[LMSpec, LMSpec]]:
     """The student's and the reflection LM's specification; a local server ends with the context."""
     if config.student == "embedded" and config.api_base is None:
-        from finetune.serve import local_server
-
         from finetune.base import EMBEDDED
+        from finetune.serve import local_server
 
         with local_server(EMBEDDED, None, config.out / "server.log") as endpoint:
             spec = LMSpec(model=f"openai/{endpoint.model}", api_base=endpoint.api_base)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from reno_dspy.cli.prompts import local_prompt
 from reno_dspy.errors import InputError
 from reno_dspy.systems import System
 
@@ -76,12 +77,13 @@ def _parser(options: SystemOptions) -> System:
 def _language_model(options: SystemOptions) -> System:
     from programs.annotate import load_system
 
-    return load_system(
-        options.system,
-        prompt=options.prompt,
-        api_base=options.api_base,
-        max_tokens=options.max_tokens,
-    )
+    with local_prompt(options.prompt) as prompt:
+        return load_system(
+            options.system,
+            prompt=prompt,
+            api_base=options.api_base,
+            max_tokens=options.max_tokens,
+        )
 
 
 @contextmanager
@@ -94,7 +96,8 @@ def _embedded(options: SystemOptions, log: Path) -> Iterator[System]:
     if bare and options.adapter is not None:
         raise InputError(f"{options.system} is the bare model; --adapter goes with embedded.")
     adapter = options.adapter or (None if bare else shipped_adapter())
-    system = EmbeddedSystem(adapter, options.prompt, options.max_tokens, log)
+    with local_prompt(options.prompt) as prompt:
+        system = EmbeddedSystem(adapter, prompt, options.max_tokens, log)
     try:
         yield system
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -13,8 +14,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from programs.prompts import load
 from programs.subsets import stratified
 from reno_dspy.cli.optimize import command
+from reno_dspy.cli.prompts import local_prompt
 from reno_dspy.dataset import Row, save
 from reno_dspy.errors import InputError, JobError
 
@@ -108,6 +111,18 @@ def test_the_whole_command(data: Path, mlruns: str, endpoint: Any, tmp_path: Pat
     assert parents[0].data.metrics["dev/best"] == 1.0
     history = client.get_metric_history(parents[0].info.run_id, "dev/best")
     assert len({metric.step for metric in history}) >= 4
+
+    version = re.search(r"prompts:/zero-shot/\d+", result.stderr)
+    assert version
+    link = MlflowClient(mlruns).load_prompt(version.group()).tags
+    assert link["digest"] == parents[0].data.tags["makes.prompt"]
+    with local_prompt(version.group()) as path:
+        assert load(str(path)).digest == parents[0].data.tags["makes.prompt"]
+    with (
+        pytest.raises(InputError, match="No prompt prompts:/zero-shot/99"),
+        local_prompt("prompts:/zero-shot/99"),
+    ):
+        pass
 
     asked = len(server.requests)
     again = invoke(write_recipe(tmp_path), *options)
