@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import shlex
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -29,6 +30,8 @@ PACKAGES = (
     "pypdfium2",
     "python-crfsuite",
 )
+# Which process writes a run: `reno runs clean` asks whether it is still there.
+PROCESS = "process"
 HIDDEN = "***"
 # `max_tokens` and `eos_token` are no secrets, so fields are judged more narrowly than variables.
 _SECRET_FIELD = re.compile(
@@ -50,6 +53,7 @@ def about() -> dict[str, str]:
         "mlflow.source.type": "LOCAL",
         "mlflow.user": getpass.getuser(),
         "version": _version("reno-dspy") or "unknown",
+        PROCESS: f"{socket.gethostname()}:{os.getpid()}",
     }
     return tags | _git()
 

@@ -25,6 +25,8 @@ from tracking.environment import about, scrub, versions
 
 Event = dict[str, Any]
 JOURNAL = "tracking.jsonl"
+# What the stores know of it: how many events were sent, and the ids of its runs.
+STATE = "tracking.json"
 
 
 class Journal:
@@ -131,7 +133,14 @@ class JournalRun:
         self._journal.add(self._key, "tags", values={k: str(v) for k, v in values.items()})
 
     def data(self, data: DataRef, context: str) -> None:
-        """Keep a data set as input."""
+        """Keep a data set as input.
+
+        A data set of ours is also tagged by the digest of its whole directory, so that lineage finds
+        its build whatever split or part of it was taken. What a build gives has the context `build`.
+        """
+        whole = _dataset_digest(Path(data.path))
+        if whole is not None:
+            self.tags({"makes.dataset" if context == "build" else "uses.dataset": whole})
         reference = {"name": data.name, "digest": data.digest, "path": data.path, "rows": data.rows}
         self._journal.add(self._key, "data", context=context, **reference)
 
@@ -216,6 +225,14 @@ def flatten(values: Mapping[str, object], prefix: str = "") -> dict[str, str]:
             is_text = isinstance(value, str)
             flat[f"{prefix}{name}"] = str(value) if is_text else json.dumps(value, default=str)
     return flat
+
+
+def _dataset_digest(folder: Path) -> str | None:
+    manifest = folder / "manifest.json"
+    if not manifest.is_file():
+        return None
+    digest = json.loads(manifest.read_text(encoding="utf-8")).get("digest")
+    return str(digest) if digest else None
 
 
 def _json(value: Any) -> str:

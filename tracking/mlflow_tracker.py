@@ -15,18 +15,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reno_dspy.errors import JobError
+from reno_dspy.errors import InputError, JobError
 from reno_dspy.rundir import write_json
-from tracking.journal import Event, Journal, JournalRun, open_run
+from tracking.journal import STATE, Event, Journal, JournalRun, open_run
+from tracking.lineage import NOTE, link_neighbours
 from tracking.store import experiment_id, open_client, public_uri, store_uri
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
-STATE = "tracking.json"
 IDENTITY = "reno.run"
 _LONGEST_PARAM = 6000
 _LONGEST_TAG = 5000
+_LONGEST_NOTE = 4000  # leaves room for the links that lineage adds
 _LONGEST_DIGEST = 36
 _BATCH = 100  # MLflow's limit for parameters and tags in one request
 
@@ -61,11 +62,11 @@ class MlflowTracker:
 def log_run_dir(run_dir: Path, uri: str | None = None) -> str:
     """Write what the store does not have yet of a run directory's journal; returns the run's id.
 
-    Raises JobError when the store cannot be reached or the directory has no journal.
+    Raises InputError for a directory without a journal, JobError when the store cannot be reached.
     """
     journal = Journal(run_dir)
     if not journal.events:
-        raise JobError(f"{run_dir} keeps no record of a run (no tracking.jsonl): nothing to log.")
+        raise InputError(f"{run_dir} keeps no record of a run (no tracking.jsonl): nothing to log.")
     sender = Sender(journal, uri or store_uri())
     sender.send()
     sender.close()
@@ -127,8 +128,10 @@ class Sender:
             client.update_run(run, status="RUNNING")
         elif do == "end":
             client.set_terminated(run, status=event["status"], end_time=event["at"])
+            if key == "":
+                link_neighbours(client, run)
         elif do == "describe":
-            client.set_tag(run, "mlflow.note.content", event["text"][:_LONGEST_TAG])
+            client.set_tag(run, NOTE, event["text"][:_LONGEST_NOTE])
         elif do == "text":
             client.log_text(run, event["text"], event["name"])
         elif do == "artifact":

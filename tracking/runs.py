@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from reno_dspy.errors import InputError
-from tracking.mlflow_tracker import STATE
+from tracking.journal import STATE
 from tracking.store import experiment_ids, public_uri, store_uri
 
 if TYPE_CHECKING:

@@ -1,0 +1,91 @@
+"""`reno runs`: log, list and clean up runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.group("runs", context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """Log, list and clean up the runs in the MLflow store."""
+
+
+@command.command("log")
+@click.argument("run_dir", type=click.Path(path_type=Path))
+def log(run_dir: Path) -> None:
+    """Write a run directory into MLflow: what was not written yet, and nothing twice.
+
+    For runs made with --no-tracking, and for those whose tracking server went away.
+    """
+    from reno_dspy.errors import InputError
+    from tracking.mlflow_tracker import log_run_dir
+    from tracking.store import public_uri, store_uri
+
+    if not run_dir.is_dir():
+        raise InputError(f"{run_dir} is no directory; name the --out directory of a job.")
+    run = log_run_dir(run_dir)
+    click.echo(f"{run_dir} is run {run} in {public_uri(store_uri())}.")
+
+
+@command.command("list")
+@click.option("--job", help="Only runs of this job (evaluate, optimize, ...).")
+@click.option("--limit", type=int, default=20, show_default=True, help="The newest so many.")
+def list_(job: str | None, limit: int) -> None:
+    """List the newest runs."""
+    from datetime import datetime
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from tracking.runs import all_runs, is_nested
+    from tracking.store import open_existing
+
+    runs = [run for run in all_runs(open_existing(), (job,) if job else ()) if not is_nested(run)]
+    table = Table(box=None, pad_edge=False)
+    for head in ("Started", "Job", "State", "Run", "Name"):
+        table.add_column(head, no_wrap=head != "Name", overflow="fold")
+    for run in runs[:limit]:
+        started = datetime.fromtimestamp(run.info.start_time / 1000).strftime("%m-%d %H:%M")
+        job_name = run.data.tags.get("job", "")
+        table.add_row(
+            started, job_name, run.info.status, run.info.run_id[:8], str(run.info.run_name)
+        )
+    Console().print(table)
+    if len(runs) > limit:
+        click.echo(f"{len(runs) - limit} older ones: --limit {len(runs)}")
+
+
+@command.command("clean")
+@click.option("--dry-run", is_flag=True, help="Say what would be done and do nothing.")
+@click.option("--delete-failed", is_flag=True, help="Move failed and killed runs to the trash.")
+def clean_(dry_run: bool, delete_failed: bool) -> None:
+    """Close runs whose process died (`kill -9`, power cut); they show as RUNNING for ever.
+
+    Deleted runs can be restored in the MLflow UI. Run directories are not touched.
+    """
+    from tracking.housekeeping import clean, plan_cleaning
+    from tracking.store import open_existing
+
+    client = open_existing()
+    cleaning = plan_cleaning(client, delete_failed=delete_failed)
+    for what, runs in (("close as KILLED", cleaning.close), ("delete", cleaning.delete)):
+        for run in runs:
+            click.echo(f"{what}: {run.info.run_id[:8]} {run.info.run_name}")
+    if not cleaning.close and not cleaning.delete:
+        click.echo("Nothing to clean.")
+    elif not dry_run:
+        clean(client, cleaning)
+
+
+@command.command("published")
+def published() -> None:
+    """Put the paper's tables 1-4 into MLflow as runs tagged `published`, beside the evaluations."""
+    from tracking.published import import_published
+    from tracking.store import open_client, public_uri, store_uri
+
+    ids = import_published(open_client())
+    click.echo(
+        f"{len(ids)} published rows are in {public_uri(store_uri())} (tag published = true)."
+    )

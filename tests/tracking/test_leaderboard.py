@@ -1,0 +1,60 @@
+"""The best run of every system, on one data set and with one profile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from reno_dspy.cli.leaderboard import command
+from reno_dspy.errors import InputError
+from tests.tracking.evaluations import evaluate_scripted, made_up_rows
+from tracking.leaderboard import leaderboard
+from tracking.mlflow_tracker import MlflowTracker
+from tracking.published import import_published
+from tracking.store import open_client
+
+
+@pytest.fixture
+def evaluated(store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two systems, one of them evaluated twice, and one on other data; published rows beside."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", store)
+    monkeypatch.setenv("COLUMNS", "80")
+    tracker = MlflowTracker()
+    evaluate_scripted(tmp_path / "other", tracker, "b", rows=made_up_rows(10), data="smaller")
+    evaluate_scripted(tmp_path / "a1", tracker, "a", wrong=0.9)
+    evaluate_scripted(tmp_path / "a2", tracker, "a", wrong=0.3)
+    evaluate_scripted(tmp_path / "b", tracker, "b", wrong=0.0)
+    import_published(open_client())
+    return tmp_path
+
+
+def test_one_row_a_system_best_first(evaluated: Path) -> None:
+    board = leaderboard(open_client())
+    assert [row.system for row in board.rows] == ["b", "a"]
+    assert (board.data, board.rows[1].n) == ("made-up-test", 40)
+    surname = board.rows[1].measures["recall_lenient"]["surname"].value
+    assert surname is not None
+    assert surname > 50
+    [other] = board.others
+    assert other.startswith("smaller-test (")
+
+
+def test_data_and_profile_are_chosen(evaluated: Path) -> None:
+    board = leaderboard(open_client(), data="smaller-test")
+    assert [row.n for row in board.rows] == [10]
+    assert leaderboard(open_client(), data=board.digest[:8]).rows == board.rows
+    with pytest.raises(InputError, match="made-up-test"):
+        leaderboard(open_client(), data="nothing")
+    with pytest.raises(InputError, match="normalized"):
+        leaderboard(open_client(), profile="normalized")
+
+
+def test_the_command_prints_ranks_and_published_rows(evaluated: Path) -> None:
+    shown = CliRunner().invoke(command, ["--published"], catch_exceptions=False)
+    assert shown.exit_code == 0
+    assert (
+        shown.output.index("1. b (") < shown.output.index("2. a (") < shown.output.index("GROBID")
+    )
+    assert "Other data (--data): smaller-test" in shown.output
