@@ -83,7 +83,8 @@ def drop_long(
 ) -> list[TrainingRow]:
     """The rows of at most `max_length` tokens. Nothing is cut; longer rows count as `too_long`."""
     kept = [row for row in rows if length_of(row, tokenizer) <= max_length]
-    report.dropped["too_long"] += len(rows) - len(kept)
+    if len(kept) < len(rows):
+        report.dropped["too_long"] = len(rows) - len(kept)
     report.used = len(kept)
     return kept
 

@@ -1,0 +1,227 @@
+"""Supervised fine-tuning with LoRA: pairs -> an adapter on disk.
+
+    reno finetune smollm2-135m --data DATA --out DIR
+
+TRL's SFTTrainer on prompt/completion rows; the loss falls on the answer and its end token alone. A
+killed run resumes from its last checkpoint and ends with the same weights. On several GPUs:
+`accelerate launch -m reno_dspy.cli finetune ...`.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from peft import LoraConfig, get_peft_model
+from transformers import PrinterCallback, TrainerCallback, set_seed
+from transformers.utils import logging
+from trl import SFTConfig, SFTTrainer
+
+import datasets
+from finetune.base import Base, resolve_base
+from finetune.callbacks import BEST, LiveCallback, RecallCallback, best_of
+from finetune.cpu import halve_linears, has_bfloat16
+from finetune.data import TrainingData
+from finetune.manifest import Adapter, load_adapter
+from finetune.measure import DevSet
+from finetune.models import load_model, load_tokenizer
+from finetune.recipe import FinetuneConfig
+from finetune.rows import RowsReport, TrainingRow, drop_long, make_rows, to_records
+from finetune.save import ADAPTER, save_adapter
+from programs import prompts
+from programs.prompts import Prompt
+from reno_dspy.errors import InputError
+from reno_dspy.progress import bar
+from reno_dspy.rundir import RunDir, write_json
+from reno_dspy.tracker import Run, Tracker
+
+CHECKPOINTS = "checkpoints"
+_CHECKPOINT = re.compile(r"checkpoint-(\d+)\Z")
+
+
+@dataclass(frozen=True)
+class FinetuneResult:
+    """The adapter, the loss of each step, and the best measurement on dev (None: none was made)."""
+
+    adapter: Adapter
+    losses: dict[int, float]
+    best: dict[str, Any] | None
+    rows: dict[str, Any]
+
+
+def finetune(
+    config: FinetuneConfig, data: TrainingData, tracker: Tracker, *, fresh: bool = False
+) -> FinetuneResult:
+    """Train an adapter by `config` on `data` into `config.out`, or resume that.
+
+    Raises InputError when the run directory holds another run, or no row can be trained on.
+    """
+    base = resolve_base(config.base)
+    prompt = prompts.load(config.prompt)
+    identity = config.identity() | {
+        "base_revision": base.revision,
+        "data_digest": [data.train.digest, data.dev.digest if data.dev.rows else None],
+        "prompt_digest": prompt.digest,
+    }
+    run_dir = RunDir.open(config.out, "finetune", identity, fresh=fresh)
+    tokenizer = load_tokenizer(base)
+    rows, report = _training_rows(config, data, prompt, tokenizer)
+    write_json(run_dir / "rows.json", report.as_dict())
+    name = f"{base.name} on {data.train.name}"
+    with tracker.start("finetune", name, run_dir=run_dir.path, config=config.identity()) as run:
+        run.data(data.train.ref(), "train")
+        if data.dev.rows:
+            run.data(data.dev.ref(), "dev")
+        run.tags({"uses.prompt": prompt.digest, "base": base.name})
+        if not (run_dir / ADAPTER).is_dir():
+            dev = DevSet(data.dev.rows, prompt, tokenizer, config.dev.max_tokens, config.thinking)
+            with warnings.catch_warnings():
+                # TRL and PEFT still use names that transformers has given up.
+                warnings.simplefilter("ignore", FutureWarning)
+                model = _train(config, base, rows, dev, run_dir, run)
+            best = best_of(run_dir)
+            weights = run_dir / BEST if best else model
+            save_adapter(weights, run_dir, config, base, prompt, data, report, best)
+        result = _result(run_dir, report)
+        _conclude(run, result)
+    return result
+
+
+def _training_rows(
+    config: FinetuneConfig, data: TrainingData, prompt: Prompt, tokenizer: Any
+) -> tuple[list[TrainingRow], RowsReport]:
+    made, report = make_rows(
+        data.train.rows,
+        prompt,
+        licences=config.licences,
+        complete_only=config.complete_only,
+        noise=config.noise,
+        seed=config.seed,
+    )
+    rows = drop_long(made, tokenizer, config.max_length, report)
+    if not rows:
+        raise InputError(
+            f"No row of {config.data} can be trained on (of {report.given}: "
+            f"{dict(report.dropped)}). Look at max_length, licences and complete_only."
+        )
+    return rows, report
+
+
+def _train(
+    config: FinetuneConfig,
+    base: Base,
+    rows: Sequence[TrainingRow],
+    dev: DevSet,
+    run_dir: RunDir,
+    run: Run,
+) -> Any:
+    """Train to the end; the PEFT model with its last weights."""
+    logging.disable_progress_bar()
+    datasets.disable_progress_bars()
+    set_seed(config.seed)
+    model = _with_lora(config, base)
+    arguments = _arguments(config, run_dir / CHECKPOINTS)
+    checkpoint = _last_checkpoint(run_dir / CHECKPOINTS)
+    trainer = SFTTrainer(
+        model,
+        arguments,
+        train_dataset=datasets.Dataset.from_list(to_records(rows, config.thinking)),
+        processing_class=dev.tokenizer,
+    )
+    trainer.remove_callback(PrinterCallback)
+    total = config.max_steps or _steps(config, len(rows), trainer.accelerator.num_processes)
+    done = int(_CHECKPOINT.search(checkpoint.name)[1]) if checkpoint else 0  # type: ignore[index]
+    with bar("Fine-tuning", total, done) as shown:
+        callbacks: list[TrainerCallback] = [LiveCallback(run, shown, run_dir.log("train.jsonl"))]
+        if dev.rows:
+            options = config.dev
+            callbacks.append(RecallCallback(dev, options.every, options.patience, run_dir, run))
+        for callback in callbacks:
+            trainer.add_callback(callback)
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    return trainer.model
+
+
+def _with_lora(config: FinetuneConfig, base: Base) -> Any:
+    lora = config.lora
+    peft_config = LoraConfig(
+        r=lora.rank,
+        lora_alpha=lora.alpha,
+        lora_dropout=lora.dropout,
+        target_modules=list(lora.targets),
+        task_type="CAUSAL_LM",
+    )
+    try:
+        model = get_peft_model(load_model(base), peft_config)
+    except ValueError as error:
+        raise InputError(f"LoRA does not fit {base.name}: {error}") from error
+    if not torch.cuda.is_available() and has_bfloat16():
+        # TRL multiplies by the head's weights itself, in the hidden states' float32.
+        halve_linears(model, keep=frozenset({"lm_head"}))
+    return model
+
+
+def _arguments(config: FinetuneConfig, folder: Path) -> SFTConfig:
+    on_gpu = torch.cuda.is_available()
+    options = config.optimizer
+    return SFTConfig(
+        output_dir=str(folder),
+        per_device_train_batch_size=options.batch_size,
+        gradient_accumulation_steps=options.accumulation,
+        learning_rate=options.learning_rate,
+        lr_scheduler_type=options.schedule,
+        warmup_steps=options.warmup,
+        weight_decay=options.weight_decay,
+        max_grad_norm=options.max_grad_norm,
+        num_train_epochs=config.epochs,
+        max_steps=config.max_steps or -1,
+        packing=options.packing,
+        # Lengths were checked; without packing nothing may be cut.
+        max_length=config.max_length if options.packing else None,
+        train_sampling_strategy="group_by_length",
+        completion_only_loss=True,
+        # Left alone, TRL turns both on, which is many times slower on a CPU.
+        bf16=on_gpu,
+        activation_checkpointing=False,
+        use_cpu=not on_gpu,
+        dataloader_pin_memory=on_gpu,
+        logging_steps=1,
+        save_steps=config.save_every,
+        save_total_limit=2,
+        seed=config.seed,
+        data_seed=config.seed,
+        report_to="none",
+        disable_tqdm=True,
+    )
+
+
+def _steps(config: FinetuneConfig, rows: int, devices: int) -> int:
+    options = config.optimizer
+    batches = -(-rows // (options.batch_size * devices))
+    return round(max(-(-batches // options.accumulation), 1) * config.epochs)
+
+
+def _last_checkpoint(folder: Path) -> Path | None:
+    """The newest checkpoint that is whole; its state file is written last."""
+    found = [path for path in folder.glob("checkpoint-*") if (path / "trainer_state.json").exists()]
+    return max(found, key=lambda path: int(path.name.split("-")[1]), default=None)
+
+
+def _result(run_dir: RunDir, report: RowsReport) -> FinetuneResult:
+    losses = {r["step"]: r["train/loss"] for r in run_dir.log("train.jsonl").read()}
+    adapter = load_adapter(run_dir / ADAPTER)
+    return FinetuneResult(adapter, losses, best_of(run_dir), report.as_dict())
+
+
+def _conclude(run: Run, result: FinetuneResult) -> None:
+    run.tags({"makes.adapter": result.adapter.digest})
+    if result.best:
+        values = {name: value for name, value in result.best.items() if name != "step"}
+        run.metrics({f"best/{name}": value for name, value in values.items()})
+    run.artifact(result.adapter.path, "adapter")
+    run.describe((result.adapter.path / "README.md").read_text(encoding="utf-8"))

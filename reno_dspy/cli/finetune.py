@@ -1,0 +1,50 @@
+"""`reno finetune`: fine-tune a small model with LoRA."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from finetune.base import EMBEDDED
+from finetune.recipe import RECIPES, FinetuneConfig
+from reno_dspy.cli.options import job_options
+
+if TYPE_CHECKING:
+    from finetune.sft import FinetuneResult
+
+
+@click.command("finetune")
+@job_options(FinetuneConfig, recipes=RECIPES)
+def command(config: FinetuneConfig, *, fresh: bool, tracking: bool) -> None:
+    """Fine-tune a small model with LoRA on a data set's train, choosing the best weights on its dev.
+
+    RECIPE is one that ships (`smollm2-135m`, `qwen3-0.6b`, `tiny`) or a YAML file. Writes OUT/adapter
+    (weights, manifest, model card), which `reno serve` and `reno evaluate --adapter` take; running
+    the same command again resumes.
+    """
+    from finetune.data import load_data
+    from finetune.sft import finetune
+    from reno_dspy.cli.tracking import open_tracker
+
+    result = finetune(config, load_data(config), open_tracker(tracking), fresh=fresh)
+    _print(config, result)
+
+
+def _print(config: FinetuneConfig, result: FinetuneResult) -> None:
+    rows = result.rows
+    click.echo(f"Rows: {rows['used']} of {rows['given']} used; left out: {rows['dropped'] or 'none'}.")
+    if rows["unplaced_values"]:
+        click.echo(f"Gold values that found no place in the text: {rows['unplaced_values']}.")
+    if result.losses:
+        first, last = (list(result.losses.values())[i] for i in (0, -1))
+        click.echo(f"Loss: {first:.3f} at the first step, {last:.3f} at step {max(result.losses)}.")
+    if result.best:
+        click.echo(
+            f"Best on dev: step {result.best['step']}, field recall {result.best['recall'] or 0:.1f}%, "
+            f"valid XML {result.best['valid_xml']:.1f}%."
+        )
+    click.echo(f"Adapter {result.adapter.name()}: {result.adapter.path}")
+    if result.adapter.manifest.base == EMBEDDED:
+        click.echo(f"  reno evaluate --system embedded --adapter {config.out} --data DATA --out DIR")
+    click.echo(f"  reno serve {config.base} --adapter {config.out}")
