@@ -18,9 +18,10 @@ class HalfLinear(nn.Module):
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
         self.in_features, self.out_features = linear.in_features, linear.out_features
-        self.register_buffer("weight", linear.weight.detach().to(torch.bfloat16), persistent=False)
-        bias = None if linear.bias is None else linear.bias.detach().float()
-        self.register_buffer("bias", bias, persistent=False)
+        self.weight = nn.Buffer(linear.weight.detach().to(torch.bfloat16), persistent=False)
+        self.bias: Tensor | None = None
+        if linear.bias is not None:
+            self.bias = nn.Buffer(linear.bias.detach().float(), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """`x` (..., in_features) float32 -> (..., out_features) float32."""

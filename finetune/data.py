@@ -29,17 +29,13 @@ def load_data(config: FinetuneConfig) -> TrainingData:
         train, dev = _split(load(config.data), config.seed)
     elif "train" in present:
         train = load(config.data, "train")
-        dev = (
-            load(config.data, "dev") if "dev" in present else replace(train, rows=(), split="dev")
-        )
+        dev = load(config.data, "dev") if "dev" in present else replace(train, rows=(), split="dev")
     else:
         raise InputError(f"{config.data} has no split `train`, only {', '.join(present)}.")
     if config.limit is not None:
         train = replace(train, rows=_draw(train.rows, config.limit, config.seed))
     measurable = tuple(row for row in dev.rows if row.plaintext and row.plaintext.strip())
-    return TrainingData(
-        train, replace(dev, rows=_draw(measurable, config.dev.rows, config.seed))
-    )
+    return TrainingData(train, replace(dev, rows=_draw(measurable, config.dev.rows, config.seed)))
 
 
 def _split(whole: Dataset, seed: int) -> tuple[Dataset, Dataset]:

@@ -66,8 +66,10 @@ class EmbeddedSystem:
         """One request a reference; a failed one is a Completion with `error`."""
         self._lock = self._lock or asyncio.Lock()
         async with self._lock:
-            self._system = self._system or await asyncio.to_thread(self._start)
-        return await self._system.annotate(references)
+            if self._system is None:
+                self._system = await asyncio.to_thread(self._start)
+            system = self._system
+        return await system.annotate(references)
 
     def close(self) -> None:
         """Stop the server, if it was started."""

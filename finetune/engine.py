@@ -59,7 +59,7 @@ class _Window:
         self.length = 1
 
 
-class _SlotLayer(DynamicLayer):
+class _SlotLayer(DynamicLayer):  # type: ignore[misc]
     """One layer's keys and values of all slots: (slots, heads, context, head size)."""
 
     def __init__(
@@ -79,7 +79,8 @@ class _SlotLayer(DynamicLayer):
     ) -> tuple[Tensor, Tensor]:
         """Write the new positions; return all that the window sees."""
         window = self.window
-        assert self.keys is not None and self.values is not None
+        assert self.keys is not None
+        assert self.values is not None
         self.keys[window.rows, :, window.positions] = key_states.transpose(1, 2)
         self.values[window.rows, :, window.positions] = value_states.transpose(1, 2)
         seen = (window.slots, slice(None), slice(window.length))

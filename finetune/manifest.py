@@ -106,7 +106,8 @@ def _check_rank(adapter: Adapter) -> None:
     config = json.loads((adapter.path / PEFT_CONFIG).read_text(encoding="utf-8"))
     try:
         with safe_open(adapter.path / WEIGHTS, framework="numpy") as weights:
-            ranks = {weights.get_slice(k).get_shape()[0] for k in weights.keys() if ".lora_A." in k}
+            names = [name for name in weights.keys() if ".lora_A." in name]  # noqa: SIM118
+            ranks = {weights.get_slice(name).get_shape()[0] for name in names}
     except SafetensorError as error:
         raise InputError(f"{adapter.path / WEIGHTS} is not a safetensors file: {error}") from error
     said = {config.get("r"), adapter.manifest.rank}

@@ -104,7 +104,7 @@ def _figures(manifest: Manifest) -> list[str]:
     if not best:
         return ["It was not measured while it trained.", ""]
     rows = manifest.data[-1]["rows"]
-    lines = [
+    return [
         f"## On {rows} references of the development set (step {best['step']})",
         "",
         "| | lenient recall, % |",
@@ -117,7 +117,6 @@ def _figures(manifest: Manifest) -> list[str]:
         "checkpoint: measure on `test` for figures to report.",
         "",
     ]
-    return lines
 
 
 def _shown(value: float | None) -> str:

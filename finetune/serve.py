@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaml
 
@@ -28,6 +29,9 @@ from finetune.base import Base, cache_dir, resolve_base
 from finetune.manifest import PROMPT, Adapter, load_adapter
 from reno_dspy.errors import InputError, JobError
 from reno_dspy.rundir import write_json, write_text
+
+if TYPE_CHECKING:
+    from finetune.server import Served
 
 MAX_TOKENS = 1024
 CONTEXT = 4096
@@ -87,13 +91,12 @@ def serve_cpu(
 
     with _bind(host, port) as listener:
         address = listener.getsockname()
-        models = {
-            adapter.name() if adapter else base.name: _load(base, adapter, context, slots)
-            for adapter in (adapters or [None])
+        models = {a.name(): _load(base, a, context, slots) for a in adapters} or {
+            base.name: _load(base, None, context, slots)
         }
         endpoints = [Endpoint(f"http://{address[0]}:{address[1]}/v1", name) for name in models]
 
-        class Server(uvicorn.Server):
+        class Server(uvicorn.Server):  # type: ignore[misc]
             async def startup(self, sockets: list[socket.socket] | None = None) -> None:
                 await super().startup(sockets)
                 ready(endpoints)
@@ -106,7 +109,7 @@ def serve_cpu(
             return
 
 
-def _load(base: Base, adapter: Adapter | None, context: int, slots: int) -> object:
+def _load(base: Base, adapter: Adapter | None, context: int, slots: int) -> Served:
     from finetune.cpu import halve_linears, has_bfloat16
     from finetune.engine import Engine
     from finetune.models import load_model, load_tokenizer, stop_tokens

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import datasets
 import torch
 from peft import LoraConfig, get_peft_model
 from transformers import PrinterCallback, TrainerCallback, set_seed
 from transformers.utils import logging
 from trl import SFTConfig, SFTTrainer
 
-import datasets
 from finetune.base import Base, resolve_base
 from finetune.callbacks import BEST, LiveCallback, RecallCallback, best_of
 from finetune.cpu import halve_linears, has_bfloat16

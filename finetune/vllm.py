@@ -1,6 +1,6 @@
 """Serve through vLLM, which lives in its own environment and runs here as a child process.
 
-    reno serve Qwen/Qwen3-0.6B --adapter runs/finetune --vllm-python ~/vllm/bin/python
+reno serve Qwen/Qwen3-0.6B --adapter runs/finetune --vllm-python ~/vllm/bin/python
 """
 
 from __future__ import annotations

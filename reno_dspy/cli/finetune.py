@@ -33,7 +33,9 @@ def command(config: FinetuneConfig, *, fresh: bool, tracking: bool) -> None:
 
 def _print(config: FinetuneConfig, result: FinetuneResult) -> None:
     rows = result.rows
-    click.echo(f"Rows: {rows['used']} of {rows['given']} used; left out: {rows['dropped'] or 'none'}.")
+    click.echo(
+        f"Rows: {rows['used']} of {rows['given']} used; left out: {rows['dropped'] or 'none'}."
+    )
     if rows["unplaced_values"]:
         click.echo(f"Gold values that found no place in the text: {rows['unplaced_values']}.")
     if result.losses:
@@ -46,5 +48,7 @@ def _print(config: FinetuneConfig, result: FinetuneResult) -> None:
         )
     click.echo(f"Adapter {result.adapter.name()}: {result.adapter.path}")
     if result.adapter.manifest.base == EMBEDDED:
-        click.echo(f"  reno evaluate --system embedded --adapter {config.out} --data DATA --out DIR")
+        click.echo(
+            f"  reno evaluate --system embedded --adapter {config.out} --data DATA --out DIR"
+        )
     click.echo(f"  reno serve {config.base} --adapter {config.out}")
