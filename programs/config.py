@@ -81,7 +81,7 @@ class Budget(Config):
 class OptimizeConfig(Config):
     """A GEPA job."""
 
-    free: ClassVar[frozenset[str]] = frozenset({"out", "api_base", "threads"})
+    free: ClassVar[frozenset[str]] = frozenset({"out", "api_base", "threads", "final"})
 
     data: str = Field(description="Data set directory with the splits train and dev.")
     out: Path = Field(description="Run directory.")
@@ -118,3 +118,4 @@ class OptimizeConfig(Config):
     feedback_chars: int = Field(default=900, ge=200, description="Longest feedback on one answer.")
     threads: int = Field(default=8, ge=1, description="Requests at once.")
     seed: int = Field(default=0, description="Seed of samples and of GEPA.")
+    final: bool = Field(default=False, description="Then measure seed and best prompt on test.")

@@ -11,10 +11,8 @@ from reno_dspy.dataset import Dataset, Row, load, splits_of
 from reno_dspy.errors import InputError
 
 
-def load_subset(
-    data: str, split: str, size: int, columns: Sequence[str], seed: int
-) -> tuple[Dataset, Dataset]:
-    """The split `split` of `data`, whole, and a stratified sample of `size` of its usable rows.
+def load_subset(data: str, split: str, size: int, columns: Sequence[str], seed: int) -> Dataset:
+    """A stratified sample of `size` of the usable rows of the split `split` of `data`.
 
     Usable rows have plain text and gold with at least one field. No other split is opened. Raises
     InputError when the data set has no such split, or nothing in it can be used.
@@ -29,7 +27,7 @@ def load_subset(
     if not rows:
         raise InputError(f"No row of {data}, split {split!r}, has plain text and annotated fields.")
     chosen = stratified(rows, size, columns, seed)
-    return whole, Dataset(tuple(chosen), whole.name, whole.path, split)
+    return Dataset(tuple(chosen), whole.name, whole.path, split)
 
 
 def stratified(rows: Sequence[Row], size: int, columns: Sequence[str], seed: int) -> list[Row]:

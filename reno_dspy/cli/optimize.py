@@ -14,6 +14,10 @@ from reno_dspy.errors import JobError
 
 if TYPE_CHECKING:
     from programs.candidates import OptimizeResult
+    from programs.prompts import Prompt
+    from reno_dspy.dataset import Dataset
+    from reno_dspy.rundir import RunDir
+    from reno_dspy.tracker import Tracker
 
 
 @click.command("optimize")
@@ -28,8 +32,8 @@ def command(config: OptimizeConfig, *, fresh: bool, tracking: bool) -> None:
     from programs import prompts
     from programs.budget import plan_job
     from programs.candidates import write_report
-    from programs.lm import make_lm
-    from programs.optimize import finished, optimize
+    from programs.final import measure_on_test
+    from programs.optimize import finished
     from programs.subsets import load_subset
     from reno_dspy.cli.prompts import local_prompt
     from reno_dspy.cli.tracking import open_tracker
@@ -37,33 +41,53 @@ def command(config: OptimizeConfig, *, fresh: bool, tracking: bool) -> None:
 
     with local_prompt(config.prompt) as name:
         prompt = prompts.load(name or config.prompt)
-    whole, train = load_subset(
-        config.data, "train", config.train_size, config.stratify, config.seed
-    )
-    _, dev = load_subset(config.data, "dev", config.dev_size, config.stratify, config.seed)
+    train = load_subset(config.data, "train", config.train_size, config.stratify, config.seed)
+    dev = load_subset(config.data, "dev", config.dev_size, config.stratify, config.seed)
     click.echo(f"Budget: {plan_job(config, len(dev.rows))}.", err=True)
     run_dir = RunDir.open(config.out, "optimize", config.identity(), fresh=fresh)
+    tracker = open_tracker(tracking)
     result = finished(config, prompt, train.rows, dev.rows, run_dir)
-    if result is None:
-        name = f"{prompt.name} for {config.student} on {whole.name}"
-        tracker = open_tracker(tracking)
-        with (
-            _language_models(config) as (student, reflection),
-            tracker.start("optimize", name, run_dir=config.out, config=config.identity()) as run,
-        ):
-            run.tags({"system": config.student, "uses.data": whole.digest})
-            run.params({"student": student.identity(), "reflection": reflection.identity()})
-            run.data(train.ref(), "train")
-            run.data(dev.ref(), "dev")
-            lms = make_lm(student), make_lm(reflection)
-            result = optimize(config, prompt, train.rows, dev.rows, *lms, run_dir, run)
-            if tracking and result.best.index:
-                _register(result, run.id)
+    if result is None or config.final:
+        with _language_models(config) as lms:
+            if result is None:
+                result = _search(config, prompt, train, dev, lms, run_dir, tracker)
+            if config.final:
+                measure_on_test(result, config, lms[0], tracker)
     click.echo(write_report(result), nl=False)
+    if config.final:
+        click.echo((run_dir / "final.md").read_text(encoding="utf-8"), nl=False)
     click.echo(f"Written to {config.out} (prompt.json, candidates.json, report.md).", err=True)
 
 
-def _register(result: OptimizeResult, run_id: str | None) -> None:
+def _search(
+    config: OptimizeConfig,
+    prompt: Prompt,
+    train: Dataset,
+    dev: Dataset,
+    lms: tuple[LMSpec, LMSpec],
+    run_dir: RunDir,
+    tracker: Tracker,
+) -> OptimizeResult:
+    """Run the job under a tracked run and register what it found."""
+    from programs.lm import make_lm
+    from programs.optimize import optimize
+    from reno_dspy.dataset import load
+
+    student, reflection = lms
+    name = f"{prompt.name} for {config.student} on {train.name}"
+    with tracker.start("optimize", name, run_dir=config.out, config=config.identity()) as run:
+        run.tags({"system": config.student, "uses.data": load(config.data, "train").digest})
+        run.params({"student": student.identity(), "reflection": reflection.identity()})
+        run.data(train.ref(), "train")
+        run.data(dev.ref(), "dev")
+        made = make_lm(student), make_lm(reflection)
+        result = optimize(config, prompt, train.rows, dev.rows, *made, run_dir, run)
+        if result.best.index and run.id is not None:
+            _register(result, run.id)
+    return result
+
+
+def _register(result: OptimizeResult, run_id: str) -> None:
     """Put seed and best prompt into MLflow's registry; a store that fails fails no job."""
     from programs.adapter import render_messages
     from tracking.prompt_registry import register_prompt

@@ -193,3 +193,18 @@ def test_samples_keep_their_proportions() -> None:
     assert stratified(every, 1000, ("source",), 0) == every
     with pytest.raises(InputError, match="No column 'colour'"):
         stratified(every, 10, ("colour",), 0)
+
+
+@pytest.mark.slow
+def test_final_measures_both_prompts_on_test(endpoint: Any, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    save({"train": rows(0, 9), "dev": rows(20, 5), "test": rows(40, 8)}, data, "", {})
+    server = endpoint(answer)
+    options = ("--data", str(data), "--out", str(tmp_path / "run"), "--api-base", server.url)
+    result = invoke(write_recipe(tmp_path), *options, "--no-tracking", "--final")
+    assert "Test score 0.667 -> 1.000 over 8 rows (+33.3 points" in result.stdout
+    assert result.stdout.endswith("better.\n")
+    asked = len(server.requests)
+    again = invoke(write_recipe(tmp_path), *options, "--no-tracking", "--final")
+    assert again.stdout == result.stdout
+    assert len(server.requests) == asked
