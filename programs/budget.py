@@ -14,7 +14,7 @@ from typing import Any
 
 from programs.answers import Spent
 from programs.config import Auto, Budget, OptimizeConfig
-from reno_dspy.errors import InputError
+from reno_dspy.errors import InputError, JobError
 
 # Accepted candidates that a budget by name makes room for, as in DSPy; and proposals for each.
 _CANDIDATES = {"light": 6, "medium": 12, "heavy": 18}
@@ -96,11 +96,20 @@ class Stopper:
             self.reason = f"{limits.max_minutes:g} minutes"
         elif limits.max_tokens is not None and spent.tokens >= limits.max_tokens:
             self.reason = f"{limits.max_tokens:,} tokens"
-        elif limits.max_cost is not None and (spent.cost or 0.0) >= limits.max_cost:
+        elif limits.max_cost is not None and _known(spent) >= limits.max_cost:
             self.reason = f"${limits.max_cost:g}"
         elif limits.patience is not None and _without_gain(gepa_state) >= limits.patience:
             self.reason = f"{limits.patience} proposals without a better candidate"
         return self.reason is not None
+
+
+def _known(spent: Spent) -> float:
+    if spent.calls and spent.cost is None:
+        raise JobError(
+            "The price of these LMs is not known, so budget.max_cost cannot be kept. Limit tokens "
+            "instead (budget.max_tokens)."
+        )
+    return spent.cost or 0.0
 
 
 def _without_gain(state: Any) -> int:

@@ -251,6 +251,11 @@ def test_other_limits_end_the_job(limits: dict[str, int], reason: str, run_job: 
     assert result.metric_calls < 60
 
 
+def test_a_limit_on_unknown_costs_is_refused(run_job: Any) -> None:
+    with pytest.raises(JobError, match="price of these LMs is not known"):
+        run_job(budget={"max_cost": 1.0})
+
+
 def test_the_optimized_prompt_is_what_the_program_then_sends(run_job: Any, scripted: Any) -> None:
     from programs.adapter import PlainAdapter, render_messages
 

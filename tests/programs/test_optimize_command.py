@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -131,14 +132,17 @@ def test_the_whole_command(data: Path, mlruns: str, endpoint: Any, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_killed_at_half_it_resumes(data: Path, mlruns: str, endpoint: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
+def test_ended_at_half_it_resumes(
+    how: signal.Signals, code: int, data: Path, endpoint: Any, tmp_path: Path
+) -> None:
     def slowly(body: dict[str, Any]) -> tuple[int, str]:
         time.sleep(0.15)
         return answer(body)
 
     server = endpoint(slowly)
     out = tmp_path / "run"
-    options = ("--data", str(data), "--out", str(out), "--api-base", server.url)
+    options = ("--data", str(data), "--out", str(out), "--api-base", server.url, "--no-tracking")
     recipe = write_recipe(tmp_path)
     process = subprocess.Popen(
         [sys.executable, "-c", RENO, "optimize", str(recipe), *options],
@@ -149,8 +153,8 @@ def test_killed_at_half_it_resumes(data: Path, mlruns: str, endpoint: Any, tmp_p
     while len(server.requests) < 9:
         assert process.poll() is None
         time.sleep(0.02)
-    process.kill()
-    process.wait()
+    process.send_signal(how)
+    assert process.wait(20) == code
     kept = len((out / "answers.jsonl").read_text().splitlines())
     assert kept >= 6
     assert not (out / "result.json").exists()
