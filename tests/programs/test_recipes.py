@@ -1,0 +1,71 @@
+"""The recipes that ship: they resolve, and they are the paper's systems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from programs import prompts
+from programs.annotate import load_recipe, load_system
+from programs.budget import plan_job
+from programs.config import JOBS, SYSTEMS, OptimizeConfig
+from reno_dspy.config import resolve
+from reno_dspy.errors import InputError
+
+# The language models of table 1.
+PAPER = {
+    "Qwen/Qwen2.5-3B-Instruct",
+    "Qwen/Qwen2.5-7B-Instruct",
+    "Qwen/Qwen3-0.6B",
+    "Qwen/Qwen3-0.6B + cometadata/citation-parsing-lora",
+    "Qwen/Qwen3-8B",
+    "Qwen/Qwen3-32B",
+    "google/gemma-3-1b-it",
+    "meta-llama/Llama-3.1-8B-Instruct",
+    "mistralai/Mistral-7B-Instruct-v0.2",
+    "openai/gpt-oss-20b",
+}
+
+
+def test_every_language_model_of_table_1_has_a_recipe() -> None:
+    recipes = [load_recipe(path.stem) for path in SYSTEMS.glob("*.yaml")]
+    assert {recipe.name for recipe in recipes} == PAPER
+    assert {recipe.prompt for recipe in recipes} == {"two-shot"}
+    for recipe in recipes:
+        assert str(recipe.lm.api_base).startswith("http://127.0.0.1:")
+        thinks = "Qwen3" in recipe.name
+        assert ("chat_template_kwargs" in recipe.lm.extra_body) == thinks
+
+
+@pytest.mark.parametrize("path", sorted(JOBS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_job_allows_two_proposals(path: Path) -> None:
+    config = resolve(OptimizeConfig, path, {"data": "d", "out": "o"})
+    planned = plan_job(config, config.dev_size)
+    assert planned.at_least >= 2
+    assert prompts.load(config.prompt)
+    if config.student != "embedded":
+        assert load_recipe(config.student)
+
+
+def test_the_demos_budget_is_small() -> None:
+    config = resolve(OptimizeConfig, JOBS / "embedded.yaml", {"data": "d", "out": "o"})
+    assert config.max_metric_calls == 16
+
+
+def test_what_is_given_replaces_the_recipes_own() -> None:
+    system = load_system("qwen3-0.6b", prompt="zero-shot", api_base="http://h/v1", max_tokens=5)
+    assert system.prompt == prompts.load("zero-shot")
+    assert (system.spec.api_base, system.spec.max_tokens) == ("http://h/v1", 5)
+
+
+def test_an_unknown_recipe_lists_what_ships() -> None:
+    with pytest.raises(InputError, match=r"gpt-oss-20b.*qwen3-0\.6b"):
+        load_recipe("no-such-system")
+
+
+def test_an_unknown_option_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text("name: x\nlm: {model: openai/m, temprature: 1}\n")
+    with pytest.raises(InputError, match=r"lm\.temprature: unknown option"):
+        load_recipe(str(path))
