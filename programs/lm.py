@@ -6,6 +6,7 @@ message. DSPy's cache is off: `predictions.jsonl` and an optimize run's answers 
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import urllib.error
@@ -44,6 +45,9 @@ ENDPOINT_ERRORS = (
     LMUnsupportedModelError,
 )
 _SECRET = re.compile(r"\b(?:sk|hf|key|gsk)[-_][\w*.-]{6,}|(?<=Bearer )\S+")
+
+# A truncated answer is recorded with its row and counted in the report; no line for each.
+logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
 
 
 def make_lm(spec: LMSpec) -> dspy.LM:
