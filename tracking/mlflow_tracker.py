@@ -19,9 +19,12 @@ from reno_dspy.errors import InputError, JobError
 from reno_dspy.rundir import write_json
 from tracking.journal import STATE, Event, Journal, JournalRun, open_run
 from tracking.lineage import NOTE, link_neighbours
+from tracking.logged_models import Models
+from tracking.machine import watching_the_machine
 from tracking.store import experiment_id, open_client, public_uri, store_uri
 
 if TYPE_CHECKING:
+    from mlflow.entities import Param, RunTag
     from mlflow.tracking import MlflowClient
 
 IDENTITY = "reno.run"
@@ -53,7 +56,10 @@ class MlflowTracker:
         journal.run_id = sender.run_id
         with journal.writing():
             try:
-                with open_run(journal, job, name, config) as run:
+                with (
+                    open_run(journal, job, name, config) as run,
+                    watching_the_machine(run.id, self.uri),
+                ):
                     yield run
             finally:
                 sender.close()
@@ -89,6 +95,7 @@ class Sender:
         self._sent: int = state["sent"]
         self._runs: dict[str, str] = state["runs"]
         self._experiment: str = state["experiment"]
+        self._models = Models(journal.events)
 
     def run_id(self, key: str) -> str | None:
         """The store's id of the run `key`; None while it has none."""
@@ -137,9 +144,20 @@ class Sender:
         elif do == "artifact":
             _log_artifact(client, run, self._journal.run_dir, event)
         elif do == "data":
+            self._models.follow(client, run, self._experiment, event)
             _log_data(client, run, event)
-        else:
-            _log_values(client, run, event)
+        elif do == "tags":
+            _log_in_batches(client, run, tags=_tags(event))
+            self._models.follow(client, run, self._experiment, event)
+        elif do == "params":
+            _log_in_batches(client, run, params=_params(event))
+        elif do == "metrics":
+            at, step = event["at"], event["step"] or 0
+            metrics = [
+                self._models.metric(key, name, value, at, step)
+                for name, value in event["values"].items()
+            ]
+            _log_in_batches(client, run, metrics=metrics)
 
     def _open(self, client: MlflowClient, event: Event) -> None:
         """Create the run of an event, or find the one that an earlier try created."""
@@ -174,20 +192,23 @@ def _read_state(path: Path) -> dict[str, Any]:
     return state
 
 
-def _log_values(client: MlflowClient, run: str, event: Event) -> None:
-    """Parameters, tags or metrics, in batches of what a store takes at once."""
-    from mlflow.entities import Metric, Param, RunTag
+def _tags(event: Event) -> list[RunTag]:
+    from mlflow.entities import RunTag
 
-    items = list(event["values"].items())
-    for start in range(0, len(items), _BATCH):
-        part = items[start : start + _BATCH]
-        if event["do"] == "metrics":
-            step, at = event["step"] or 0, event["at"]
-            client.log_batch(run, metrics=[Metric(name, v, at, step) for name, v in part])
-        elif event["do"] == "params":
-            client.log_batch(run, params=[Param(name, v[:_LONGEST_PARAM]) for name, v in part])
-        else:
-            client.log_batch(run, tags=[RunTag(name, v[:_LONGEST_TAG]) for name, v in part])
+    return [RunTag(name, value[:_LONGEST_TAG]) for name, value in event["values"].items()]
+
+
+def _params(event: Event) -> list[Param]:
+    from mlflow.entities import Param
+
+    return [Param(name, value[:_LONGEST_PARAM]) for name, value in event["values"].items()]
+
+
+def _log_in_batches(client: MlflowClient, run: str, **given: list[Any]) -> None:
+    """Log `tags`, `params` or `metrics`, as many at once as a store takes."""
+    for what, items in given.items():
+        for start in range(0, len(items), _BATCH):
+            client.log_batch(run, **{what: items[start : start + _BATCH]})
 
 
 def _log_data(client: MlflowClient, run: str, event: Event) -> None:

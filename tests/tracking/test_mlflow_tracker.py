@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,19 @@ def test_an_error_ends_the_run_and_a_resume_continues_it(
     assert second.info.status == "FINISHED"
     history = client.get_metric_history(second.info.run_id, "done")
     assert [(metric.step, metric.value) for metric in history] == [(1, 1.0), (2, 2.0)]
+
+
+def test_a_long_run_shows_the_load_of_the_machine(
+    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracking.machine._SECONDS", 0.1)
+    client = open_client(store)
+    with MlflowTracker(store).start("long", "n", run_dir=tmp_path, config={}) as run:
+        assert run.id
+        while not any(name.startswith("system/") for name in client.get_run(run.id).data.metrics):
+            time.sleep(0.1)
+        run_id = run.id
+    assert "system/cpu_utilization_percentage" in client.get_run(run_id).data.metrics
 
 
 KILLED_JOB = """
