@@ -110,7 +110,7 @@ def main() -> None:
     tally = Tally("articles", "references", len(made), sum(len(texts) for _, texts in made))
     extracted = ({"id": e.id, "references": texts, "error": None} for e, texts in made)
     pipeline.done["extract"] = pipeline.store.write("extract", {}, extracted, tally)
-    with pipeline.workers:
+    with pipeline.engine:
         for name in STAGES[2:]:
             started = time.monotonic()
             done = pipeline.done[name] = getattr(pipeline, f"_{name}")()

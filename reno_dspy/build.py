@@ -23,6 +23,7 @@ from reno_dspy.build_steps import Describer, Extractor
 from reno_dspy.corpora.manifest import read_corpus
 from reno_dspy.dataset import SPLITS, Row, save, to_row
 from reno_dspy.errors import InputError
+from reno_dspy.hub import push_to_hub
 from reno_dspy.pipeline import Pipeline
 from reno_dspy.rundir import RunDir
 from reno_dspy.stages import Done, StageStore
@@ -63,7 +64,7 @@ def build(
         raise InputError("train + dev must leave a share for test (be below 1).")
     entries = read_corpus(config.corpus, config.source)[: config.limit]
     run_dir = RunDir.open(config.out, "build", config.identity(), fresh=fresh)
-    name = f"{config.corpus.stem} ({len(entries)} articles)"
+    name = f"{config.out.name} ({len(entries)} articles)"
     with tracker.start("build", name, run_dir=run_dir.path, config=config.identity()) as run:
         store = StageStore(run_dir / "stages")
         pipeline = Pipeline(config, entries, store, extractor, describer)
@@ -73,6 +74,8 @@ def build(
         digest = _save(config, pipeline, stages, card)
         pictures = build_report.draw_pictures(config.out, stages, sample)
         _tell(run, config, stages, card, pictures)
+        if config.push_to_hub is not None:
+            run.tags({"hub": push_to_hub(config.out, config.push_to_hub, digest)})
     rows = {name: stages["split"].tally.also[name] for name in SPLITS}
     return Built(config.out, digest, rows, stages, tuple(sample["warnings"]))
 

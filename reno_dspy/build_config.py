@@ -19,7 +19,9 @@ STAGES: tuple[str, ...] = get_args(StageName)
 class BuildConfig(Config):
     """Options of `reno build`."""
 
-    free: ClassVar[frozenset[str]] = frozenset({"out", "workers", "stage", "concurrency"})
+    free: ClassVar[frozenset[str]] = frozenset(
+        {"out", "workers", "engine", "stage", "concurrency", "push_to_hub"}
+    )
 
     corpus: Path = Field(
         description="Manifest (TSV: id pdf xml source doi), or folder of NAME.pdf + NAME.xml."
@@ -30,6 +32,9 @@ class BuildConfig(Config):
     seed: int = Field(0, description="Seed of the sample and of the split.")
     workers: int = Field(
         default_factory=lambda: os.cpu_count() or 1, ge=1, description="Processes at once."
+    )
+    engine: Literal["local", "ray"] = Field(
+        "local", description="Where the work is done: processes here, or Ray."
     )
     extractor: str = Field(
         "rules", description="`rules`, or the LM (name or YAML file) that extracts references."
@@ -52,6 +57,9 @@ class BuildConfig(Config):
     train: float = Field(0.6, ge=0, le=1, description="Share of rows for training.")
     dev: float = Field(
         0.15, ge=0, le=1, description="Share of rows for choosing; test is the rest."
+    )
+    push_to_hub: str | None = Field(
+        None, description="Hub repository (OWNER/NAME) that the data set is uploaded to."
     )
     stage: StageName | None = Field(
         None, description="Do this stage again (later ones follow where its rows changed)."

@@ -1,12 +1,18 @@
-"""Ordered maps over many items: in this process, in several, or in threads."""
+"""Ordered maps over many items: in this process, in several, or in threads.
+
+`LocalEngine` is one of two engines of a build; the other is `ray_engine.RayEngine`.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 from typing import TypeVar
+
+from reno_dspy.documents import Converter, Document
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -14,14 +20,14 @@ Out = TypeVar("Out")
 _AHEAD = 8
 
 
-class Workers:
+class LocalEngine:
     """Processes that live as long as the context; one worker is the process itself."""
 
     def __init__(self, count: int) -> None:
         self._count = count
         self._pool: ProcessPoolExecutor | None = None
 
-    def __enter__(self) -> Workers:
+    def __enter__(self) -> LocalEngine:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -37,6 +43,13 @@ class Workers:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self._count, mp_context=context)
         return _ordered(self._pool, function, items, self._count)
+
+    def convert(
+        self, paths: Sequence[Path], timeout_s: float, memory_mb: int
+    ) -> Iterator[Document]:
+        """One Document a path, in order."""
+        with Converter(self._count, timeout_s, memory_mb) as converter:
+            yield from converter.convert(paths)
 
 
 def in_threads(function: Callable[[In], Out], items: Iterable[In], workers: int) -> Iterator[Out]:

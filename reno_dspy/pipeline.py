@@ -10,9 +10,10 @@ from reno_dspy import build_report, build_steps, parallel, sampling
 from reno_dspy.build_config import STAGES, BuildConfig
 from reno_dspy.build_steps import Describer, Extractor
 from reno_dspy.corpora.manifest import Entry
-from reno_dspy.documents import Converter, Document, sha256_of
+from reno_dspy.documents import Document, sha256_of
 from reno_dspy.errors import JobError
 from reno_dspy.progress import bar
+from reno_dspy.ray_engine import RayEngine
 from reno_dspy.rundir import JsonlLog
 from reno_dspy.split import first_of_each, split_articles
 from reno_dspy.stages import Done, Record, StageStore, Tally
@@ -35,7 +36,7 @@ class Pipeline:
         self.config, self.entries, self.store = config, entries, store
         self.extractor, self.describer = extractor, describer
         self.done: dict[str, Done] = {}
-        self.workers = parallel.Workers(config.workers)
+        self.engine = _engine(config)
         # The articles by content: what the first stage, and with it all others, depend on.
         self.inputs = [
             {
@@ -47,7 +48,7 @@ class Pipeline:
 
     def run(self) -> dict[str, Done]:
         """All stages in order. Raises JobError when one leaves nothing."""
-        with self.workers:
+        with self.engine:
             for name in STAGES:
                 step: Callable[[], Done] = getattr(self, f"_{name}")
                 self.done[name] = step()
@@ -77,11 +78,9 @@ class Pipeline:
 
         def records(tally: Tally) -> Iterator[Record]:
             tally.into = len(self.entries)
-            with (
-                Converter(self.config.workers, timeout_s, memory_mb) as converter,
-                bar("convert", len(self.entries)) as progress,
-            ):
-                documents = converter.convert([entry.pdf for entry in self.entries])
+            paths = [entry.pdf for entry in self.entries]
+            documents = self.engine.convert(paths, timeout_s, memory_mb)
+            with bar("convert", len(paths)) as progress:
                 for entry, document in zip(self.entries, documents, strict=True):
                     _count_document(tally, document)
                     progress.advance(note=f"{tally.dropped.total()} errors")
@@ -230,9 +229,13 @@ class Pipeline:
         self, name: str, step: Callable[[Record], Record], rows: Iterable[Record], total: int
     ) -> Iterator[Record]:
         with bar(name, total) as progress:
-            for record in self.workers.map(step, rows):
+            for record in self.engine.map(step, rows):
                 progress.advance()
                 yield record
+
+
+def _engine(config: BuildConfig) -> parallel.LocalEngine | RayEngine:
+    return (RayEngine if config.engine == "ray" else parallel.LocalEngine)(config.workers)
 
 
 def _count_document(tally: Tally, document: Document) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,11 +17,24 @@ if TYPE_CHECKING:
     from reno_dspy.build_steps import Describer, Extractor
 
 
+def _path_as_corpus(job: Callable[..., None]) -> Callable[..., None]:
+    """Let the corpus be named without `--corpus`, too."""
+
+    @functools.wraps(job)
+    def command(*, path: Path | None, corpus: Path | None, **options: Any) -> None:
+        job(corpus=corpus or path, **options)
+
+    return command
+
+
 @click.command("build")
+@click.argument("path", required=False, type=click.Path(path_type=Path))
+@_path_as_corpus
 @job_options(BuildConfig)
 def command(config: BuildConfig, *, fresh: bool, tracking: bool) -> None:
     """Build a data set: convert, extract, match, filter, describe, sample, split.
 
+    PATH is the corpus (as --corpus): a manifest, or a folder of NAME.pdf + NAME.xml.
     The output directory is the data set (`--data OUT` of the other commands); the rows of every
     stage, with the reason of everything dropped, are in OUT/stages.
     """

@@ -1,5 +1,6 @@
 """The whole build on the sample corpus: contract, determinism, resumption, and bad articles."""
 
+import importlib.util
 import json
 import random
 import shutil
@@ -115,10 +116,9 @@ def test_one_stage_alone_is_done_again(built: Built, corpus: Path) -> None:
 
 
 @pytest.mark.slow
-def test_other_workers_and_another_place_give_the_same(
-    built: Built, corpus: Path, tmp_path: Path
-) -> None:
-    assert run(corpus, tmp_path / "two", workers=2).digest == built.digest
+def test_other_workers_and_another_place_give_the_same(corpus: Path, tmp_path: Path) -> None:
+    one = run(corpus, tmp_path / "one", limit=3)
+    assert run(corpus, tmp_path / "two", limit=3, workers=2).digest == one.digest
 
 
 def test_another_seed_splits_otherwise(built: Built, corpus: Path, tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_an_lm_that_describes(corpus: Path, tmp_path: Path) -> None:
 
 
 def test_the_command(corpus: Path, tmp_path: Path) -> None:
-    arguments = ["build", "--corpus", str(corpus), "--out", str(tmp_path / "out"), "--limit", "3"]
+    arguments = ["build", str(corpus), "--out", str(tmp_path / "out"), "--limit", "3"]
     result = CliRunner().invoke(group, [*arguments, "--workers", "1", "--no-tracking"])
     assert result.exit_code == 0, result.output
     for stage in STAGES:
@@ -265,3 +265,24 @@ def test_killed_at_ten_moments_and_resumed(corpus: Path, tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["digest"] == whole.digest
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs the extra [ray]")
+def test_ray_gives_the_same(corpus: Path, tmp_path: Path) -> None:
+    whole = run(corpus, tmp_path / "local", limit=3)
+    command = [
+        sys.executable, "-c", "from reno_dspy.cli import main; main()", "build",
+        "--corpus", str(corpus), "--out", str(tmp_path / "ray"), "--limit", "3",
+        "--engine", "ray", "--workers", "2", "--no-tracking",
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    manifest = json.loads((tmp_path / "ray" / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["digest"] == whole.digest
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ray") is not None, reason="the extra [ray] is there")
+def test_without_ray_its_extra_is_named(corpus: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"reno-dspy\[ray\]"):
+        run(corpus, tmp_path / "out", engine="ray", limit=1)
