@@ -82,7 +82,7 @@ class LMSystem:
                 prediction = await self._program.acall(reference=reference)
         except Exception as error:  # whatever failed, the other references go on
             latency = time.perf_counter() - start
-            return Completion("", error=explain(error, self.spec), latency_s=latency)
+            return Completion("", error=explain(error, lm), latency_s=latency)
         usage = last_usage(lm)
         return Completion(
             text=prediction.annotation,

@@ -69,11 +69,11 @@ class Answers:
             self._rows.append(row)
             self._texts[row["key"]] = text
 
-    def fail(self, error: Exception) -> None:
+    def fail(self, error: Exception, lm: dspy.BaseLM) -> None:
         """Note a failed request; one that the next request would meet as well ends the run."""
         with self._lock:
             if isinstance(error, ENDPOINT_ERRORS):
-                self.failure = self.failure or explain(error)
+                self.failure = self.failure or explain(error, lm)
             else:
                 self.refused += 1
 
@@ -131,7 +131,7 @@ class KeepingAdapter(PlainAdapter):
         try:
             (output,) = super().__call__(own, lm_kwargs, signature, demos, inputs)
         except LMError as error:
-            self.answers.fail(error)
+            self.answers.fail(error, own)
             return ""
         (text,) = output.values()
         self.answers.keep(messages, text, own)

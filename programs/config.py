@@ -86,7 +86,8 @@ class OptimizeConfig(Config):
     data: str = Field(description="Data set directory with the splits train and dev.")
     out: Path = Field(description="Run directory.")
     student: str = Field(
-        default="embedded", description="System to optimize: embedded, or a recipe."
+        default="embedded",
+        description="System to optimize: embedded (the small model, bare) or a recipe.",
     )
     prompt: str = Field(default="two-shot", description="Seed prompt: a shipped one or a file.")
     api_base: str | None = Field(default=None, description="Where the student is served.")

@@ -67,7 +67,7 @@ class LMDescriber:
             with dspy.context(lm=self._lm, adapter=PlainAdapter()):
                 found = self._program(title=title, reference=reference)
         except dspy.LMError as error:
-            raise JobError(f"Describing references: {explain(error, self.spec)}") from error
+            raise JobError(f"Describing references: {explain(error, self._lm)}") from error
         return found.language, found.has_pid
 
 

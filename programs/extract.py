@@ -65,7 +65,7 @@ class LMExtractor:
                 with dspy.context(lm=self._lm, adapter=PlainAdapter()):
                     found.append(self._program(chunk=chunk).references)
             except dspy.LMError as error:
-                raise JobError(f"Extracting references: {explain(error, self.spec)}") from error
+                raise JobError(f"Extracting references: {explain(error, self._lm)}") from error
         return merge(found)
 
 

@@ -9,9 +9,9 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
-from unittest import mock
 
 import dspy
+import gepa.core.engine as engine
 
 from programs.annotate import AnnotateReference
 from programs.answers import Answers, KeepingAdapter
@@ -24,6 +24,7 @@ from reno_dspy.errors import JobError
 from reno_dspy.rundir import RunDir
 
 STATE = "gepa"
+_ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 def run_gepa(
@@ -83,6 +84,19 @@ def _examples(rows: Sequence[Row]) -> list[dspy.Example]:
     ]
 
 
+class _NoBar:
+    """Stands in for the tqdm bar that `dspy.GEPA` does not let one switch off."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        pass
+
+    def update(self, count: int) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Only our progress bar: GEPA and DSPy draw their own and log every proposal."""
@@ -90,27 +104,28 @@ def _quiet() -> Iterator[None]:
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.ERROR)
+    their_bar, engine.tqdm = engine.tqdm, _NoBar
     try:
-        with mock.patch("gepa.core.engine.tqdm"), contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stdout(io.StringIO()):
             yield
     finally:
+        engine.tqdm = their_bar
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
 
 
 @contextlib.contextmanager
 def _interruptible(answers: Answers) -> Iterator[None]:
-    """Let Ctrl-C end the batch that is running; its unanswered requests are not sent any more."""
+    """Let Ctrl-C and SIGTERM end the running batch; its unanswered requests are not sent."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.getsignal(signal.SIGINT)
 
     def interrupt(number: int, frame: Any) -> None:
         answers.interrupted = True
         raise KeyboardInterrupt
 
-    signal.signal(signal.SIGINT, interrupt)
+    before = {number: signal.signal(number, interrupt) for number in _ENDING}
     try:
         yield
     except JobError:
@@ -120,4 +135,5 @@ def _interruptible(answers: Answers) -> Iterator[None]:
             raise KeyboardInterrupt from None
         raise
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -44,6 +44,7 @@ ENDPOINT_ERRORS = (
     LMTransportError,
     LMUnsupportedModelError,
 )
+_NO_KEY = "none"
 _SECRET = re.compile(r"\b(?:sk|hf|key|gsk)[-_][\w*.-]{6,}|(?<=Bearer )\S+")
 
 # A truncated answer is recorded with its row and counted in the report; no line for each.
@@ -95,10 +96,10 @@ def check_endpoint(spec: LMSpec) -> None:
         ) from None
 
 
-def explain(error: Exception, spec: LMSpec | None = None) -> str:
-    """An LM's failure in plain words, without keys."""
-    where = f" ({spec.api_base})" if spec and spec.api_base else ""
-    text = _hide_keys(getattr(error, "message", None) or str(error), spec)
+def explain(error: Exception, lm: dspy.BaseLM) -> str:
+    """A failure of `lm` in plain words, without keys."""
+    where = f" ({lm.kwargs['api_base']})" if lm.kwargs.get("api_base") else ""
+    text = _hide_keys(getattr(error, "message", None) or str(error), lm.kwargs.get("api_key"))
     if isinstance(error, ContextWindowExceededError):
         return f"The prompt and the longest answer exceed the model's context: {text}"
     if isinstance(error, LMTimeoutError) or "timed out" in text:
@@ -118,7 +119,7 @@ def explain(error: Exception, spec: LMSpec | None = None) -> str:
 def _key(spec: LMSpec) -> str | None:
     if spec.api_key_env is None:
         # A local server needs no key, and must not be sent the one meant for a public API.
-        return "none" if spec.api_base else None
+        return _NO_KEY if spec.api_base else None
     key = os.environ.get(spec.api_key_env)
     if not key:
         raise InputError(
@@ -132,8 +133,7 @@ def _refused(spec: LMSpec, status: int) -> str:
     return f"{spec.api_base} refused {source} (HTTP {status}). Set api_key_env to its variable."
 
 
-def _hide_keys(text: str, spec: LMSpec | None) -> str:
-    key = os.environ.get(spec.api_key_env) if spec and spec.api_key_env else None
-    if key:
+def _hide_keys(text: str, key: str | None) -> str:
+    if key and key != _NO_KEY:
         text = text.replace(key, "***")
     return _SECRET.sub("***", " ".join(text.split()))[:500]

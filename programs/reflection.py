@@ -82,18 +82,18 @@ class Proposer:
             with dspy.context(lm=lm, adapter=PlainAdapter()):
                 answer = self._reflect(material=write_material(current, examples)).answer
         except LMError as error:
-            self._failed(error)
+            self._failed(explain(error, lm))
             return None
         self._failures_in_a_row = 0
         text, outcome = read_proposal(answer, current, self._max_chars)
         self._keep({"outcome": outcome, "answer": answer, **last_usage(lm)})
         return text
 
-    def _failed(self, error: Exception) -> None:
-        self._keep({"outcome": "request failed", "answer": explain(error)})
+    def _failed(self, reason: str) -> None:
+        self._keep({"outcome": "request failed", "answer": reason})
         self._failures_in_a_row += 1
         if self._failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
-            self._answers.failure = f"The reflection LM failed again and again: {explain(error)}"
+            self._answers.failure = f"The reflection LM failed again and again: {reason}"
 
     def _keep(self, row: dict[str, Any]) -> None:
         self._rows.append(row)

@@ -132,7 +132,9 @@ def test_the_whole_command(data: Path, mlruns: str, endpoint: Any, tmp_path: Pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("how", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130), (signal.SIGTERM, 130)]
+)
 def test_ended_at_half_it_resumes(
     how: signal.Signals, code: int, data: Path, endpoint: Any, tmp_path: Path
 ) -> None:
