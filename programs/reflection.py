@@ -85,8 +85,11 @@ class Proposer:
             self._failed(explain(error, lm))
             return None
         self._failures_in_a_row = 0
+        usage = last_usage(lm)
         text, outcome = read_proposal(answer, current, self._max_chars)
-        self._keep({"outcome": outcome, "answer": answer, **last_usage(lm)})
+        if text is not None and usage["finish_reason"] == "length":
+            text, outcome = None, "cut off by the longest answer"
+        self._keep({"outcome": outcome, "answer": answer, **usage})
         return text
 
     def _failed(self, reason: str) -> None:

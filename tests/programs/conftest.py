@@ -88,7 +88,10 @@ def endpoint() -> Iterator[Callable[[Answer], Endpoint]]:
 
 
 class ScriptedEngine:
-    """A DSPy engine: `answer(system, user) -> completion`; `requests` keeps all messages."""
+    """A DSPy engine: `answer(system, user) -> completion`; `requests` keeps all messages.
+
+    A completion that ends with "…" counts as cut off.
+    """
 
     def __init__(self, answer: Callable[[str, str], str]) -> None:
         self.answer = answer
@@ -99,11 +102,12 @@ class ScriptedEngine:
         messages += [{"role": m.role, "content": m.text or ""} for m in request.messages]
         self.requests.append(messages)
         system = "\n".join(m["content"] for m in messages if m["role"] == "system")
+        text = self.answer(system, messages[-1]["content"])
         return Response(
             id="x",
             model=request.model,
-            message=Message.assistant(self.answer(system, messages[-1]["content"])),
-            finish_reason="stop",
+            message=Message.assistant(text),
+            finish_reason="length" if text.endswith("…") else "stop",
             usage=Usage(input_tokens=10, output_tokens=5, total_tokens=15),
         )
 

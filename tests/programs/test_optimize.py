@@ -205,6 +205,7 @@ def test_a_failing_endpoint_ends_the_job_and_spoils_nothing(run_job: Any) -> Non
         ("<instructions> </instructions>", "empty"),
         ("<instructions>" + "x" * 5000 + "</instructions>", "longer than 4000 characters"),
         ("<instructions>Tag the reference.</instructions>", "unchanged"),
+        ("<instructions>Tag the reference and…", "cut off by the longest answer"),
     ],
 )
 def test_unusable_proposals_are_data(answer: str, reason: str, run_job: Any) -> None:
