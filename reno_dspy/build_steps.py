@@ -46,7 +46,9 @@ def match(record: Record, threshold: float = matching.THRESHOLD) -> Record:
     except InputError as error:
         return out | {"unmatched": references, "error": str(error)}
     texts, styles = (
-        zip(*map(_forms, article.references), strict=True) if article.references else ((), ())
+        zip(*map(reference_forms, article.references), strict=True)
+        if article.references
+        else ((), ())
     )
     found = matching.match(references, texts, threshold)
     pairs = []
@@ -118,7 +120,7 @@ def _language_and_pid(
     ]
 
 
-def _forms(reference: JatsReference) -> tuple[list[str], list[str]]:
+def reference_forms(reference: JatsReference) -> tuple[list[str], list[str]]:
     """The texts of a JATS reference to match with, and what they are."""
     if reference.kind != "element":
         return [reference.text], ["text"]

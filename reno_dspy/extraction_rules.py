@@ -78,7 +78,9 @@ AUTHOR_START = re.compile(
     rf"[{_UPPER}]{{2,}}[^.]{{0,80}}[.,]|[-–—_―]{{2,}}|[\u4e00-\u9fff]{{2,4}}[,，.])"
 )
 _OPEN_END = re.compile(
-    r"(?:[,;&(–-]|(?<!\S)(?:and|[yei]|et|und|[Ii]n:?|the|of|de|la|for|der|die|и))$"
+    r"(?:[,;&(–-]|(?<!\S)(?:and|[yei]|et|und|[Ii]n:?|the|of|de|la|for|der|die|и)|"
+    # "In K." and "; Dodebei, V." go on with the rest of the name, or with another one.
+    rf"\bIn:? (?:[{_UPPER}]\.\s?)+|; {_NAME}, (?:[{_UPPER}]\.\s?)+)$"
 )
 _URL_TAIL = re.compile(r"(?:https?:|www\.|doi\.org|\b10\.\d{4,}/)\S*$", re.IGNORECASE)
 

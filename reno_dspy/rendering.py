@@ -197,6 +197,18 @@ def _bracketed_year(f: _Fields) -> str:
     return f"{names} {f.title}. {where} [{' '.join(f.values['pub-id'])}]"
 
 
+def _ieee(f: _Fields) -> str:
+    names = _listed(
+        f.names, lambda n: f"{' '.join(i + '.' for i in n.initials)} {n.surname}", ", ", " and "
+    )
+    numbers = (
+        f["source"], f.publisher, f["volume"] and f"vol. {f['volume']}",
+        f["issue"] and f"no. {f['issue']}", f.pages and f"pp. {f.pages}", f["year"],
+    )  # fmt: skip
+    title = f"“{f.title},” " if f.title else ""
+    return f"{names}, {title}{', '.join(filter(None, numbers))}."
+
+
 _STYLES: dict[str, Callable[[_Fields], str]] = {
     "apa": _apa,
     "full-names": _full_names,
@@ -204,6 +216,7 @@ _STYLES: dict[str, Callable[[_Fields], str]] = {
     "harvard": _harvard,
     "abnt": _abnt,
     "bracketed": _bracketed_year,
+    "ieee": _ieee,
 }
 
 

@@ -30,6 +30,7 @@ def segment(section: Sequence[str]) -> list[str]:
         _by_gap,
         _by_indent,
         _by_author,
+        _by_gap_or_author,
     ]
     return max((_trimmed(way(lines)) for way in ways), key=quality)
 
@@ -169,4 +170,5 @@ def _cut(lines: Sequence[str], starts: Callable[[str, str], bool]) -> list[str]:
             pieces[-1].append(line)
             last_filled = line
         above = line
-    return [re.sub(r"^[•·▪*]\s*", "", rules.join(piece)) for piece in pieces]
+    whole = [*pieces[:-1], *map(_until_gap, pieces[-1:])]
+    return [re.sub(r"^[•·▪*]\s*", "", rules.join(piece)) for piece in whole]
