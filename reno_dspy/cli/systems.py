@@ -11,6 +11,8 @@ from reno_dspy.cli.prompts import local_prompt
 from reno_dspy.errors import InputError
 from reno_dspy.systems import System
 
+CRF_MODEL = ".crfsuite"
+
 
 class SystemOptions(Protocol):
     """The options of a job that say which system it uses and how."""
@@ -41,7 +43,8 @@ def open_system(options: SystemOptions, log: Path) -> Iterator[System]:
     """Open the system that `options` name; a server that it needs logs to `log` and ends with it.
 
     `embedded` (the small model with the adapter that ships), `smollm2-135m` (the same, bare), `crf`,
-    `grobid` and `anystyle` are built in; any other name is an LM recipe.
+    `grobid` and `anystyle` are built in, FILE.crfsuite is a model of `reno train-crf`; any other name
+    is an LM recipe.
     Raises InputError for an unknown name, or an option that the system has no use for.
     """
     if options.system in ("embedded", "smollm2-135m"):
@@ -50,7 +53,7 @@ def open_system(options: SystemOptions, log: Path) -> Iterator[System]:
         return
     if options.adapter is not None:
         raise InputError("--adapter goes with --system embedded; a recipe names its own adapter.")
-    if options.system in ("crf", "grobid", "anystyle"):
+    if options.system in ("crf", "grobid", "anystyle") or options.system.endswith(CRF_MODEL):
         if options.prompt is not None or options.max_tokens is not None:
             raise InputError(
                 f"--prompt and --max-tokens are for language models, not {options.system}."
@@ -61,10 +64,10 @@ def open_system(options: SystemOptions, log: Path) -> Iterator[System]:
 
 
 def _parser(options: SystemOptions) -> System:
-    if options.system == "crf":
-        from reno_dspy.systems.crf import Crf
+    if options.system == "crf" or options.system.endswith(CRF_MODEL):
+        from reno_dspy.systems.crf import SHIPPED, Crf
 
-        return Crf()
+        return Crf(SHIPPED if options.system == "crf" else Path(options.system))
     if options.system == "grobid":
         from reno_dspy.systems.grobid import Grobid
 

@@ -17,7 +17,7 @@ from reno_dspy.systems.crf_training import TrainCrfConfig
 def command(config: TrainCrfConfig, *, fresh: bool, tracking: bool) -> None:
     """Train a linear-chain CRF on pairs of plain text and JATS.
 
-    Its model is one file, OUT/crf.crfsuite, which `reno evaluate --system crf` can take; beside it, the
+    Its model is one file, OUT/crf.crfsuite, which `reno evaluate --system` takes; beside it, the
     manifest OUT/crf.json tells the data, their licences and the figures on --test.
     """
     from reno_dspy.dataset import load

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reno_dspy.cli.evaluate import command as evaluate
 from reno_dspy.cli.train_crf import command as train_crf
 from reno_dspy.dataset import Row, read_records, to_row
 from reno_dspy.errors import InputError
@@ -231,3 +232,15 @@ def _write_rows(path: Path, count: int) -> None:
         }
         lines.append(json.dumps(record) + "\n")
     path.write_text("".join(lines), encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["crf", str(SHIPPED)])
+def test_evaluating_the_crf_from_the_command_line(tmp_path: Path, name: str) -> None:
+    data, out = tmp_path / "rows.jsonl", tmp_path / "run"
+    _write_rows(data, 6)
+    options = ["--system", name, "--data", str(data), "--out", str(out), "--no-tracking"]
+    done = CliRunner().invoke(evaluate, options, catch_exceptions=False)
+    assert done.exit_code == 0
+    report = json.loads((out / "report.json").read_text())
+    assert (report["n"], report["valid_xml"], report["fidelity"]) == (6, 100, 100)
+    assert report["identity"]["model_digest"] == Crf().digest
