@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import dspy
 
 from programs.adapter import PlainAdapter
-from programs.annotate import load_recipe
+from programs.annotate import last_usage, load_recipe
 from programs.lm import LMSpec, explain, make_lm
 from reno_dspy.errors import JobError
 from reno_dspy.extraction import reference_section
@@ -50,8 +50,7 @@ class ExtractReferences(dspy.Module):  # type: ignore[misc]
 class LMExtractor:
     """An extractor for `reno build`: an article's markdown in, its references out, in order."""
 
-    def __init__(self, spec: LMSpec, max_chars: int = 6000, overlap: int = 800) -> None:
-        self.spec = spec
+    def __init__(self, spec: LMSpec, max_chars: int = 3500, overlap: int = 700) -> None:
         self.max_chars = max_chars
         self.overlap = overlap
         self._lm = make_lm(spec)
@@ -59,19 +58,33 @@ class LMExtractor:
 
     def __call__(self, markdown: str) -> list[str]:
         """The article's references. Raises JobError when the LM cannot be asked."""
-        found = []
-        for chunk in chunks(reference_section(markdown), self.max_chars, self.overlap):
-            try:
-                with dspy.context(lm=self._lm, adapter=PlainAdapter()):
-                    found.append(self._program(chunk=chunk).references)
-            except dspy.LMError as error:
-                raise JobError(f"Extracting references: {explain(error, self._lm)}") from error
-        return merge(found)
+        section = reference_section(markdown)
+        return merge([self._read(piece) for piece in chunks(section, self.max_chars, self.overlap)])
+
+    def _read(self, chunk: str) -> list[str]:
+        lm = self._lm.copy()  # with a history of its own: threads share this extractor
+        try:
+            with dspy.context(lm=lm, adapter=PlainAdapter()):
+                found: list[str] = self._program(chunk=chunk).references
+        except dspy.LMError as error:
+            raise JobError(f"Extracting references: {explain(error, lm)}") from error
+        if last_usage(lm)["finish_reason"] != "length":
+            return found
+        # The answer was cut off: ask about halves, as long as there are lines to part.
+        halves = chunks(chunk, len(chunk) // 2, min(self.overlap, len(chunk) // 4))
+        if max(map(len, halves)) >= len(chunk):
+            return found[:-1]
+        return merge([self._read(half) for half in halves])
 
 
 def load_extractor(name: str) -> LMExtractor:
-    """The extractor on the LM of a system recipe (a file, or a name that ships)."""
-    return LMExtractor(load_recipe(name).lm)
+    """The extractor on the LM of a system recipe (a file, or a name that ships).
+
+    Its longest answer is at least as long as what it is shown.
+    """
+    spec = load_recipe(name).lm
+    longest = None if spec.max_tokens is None else max(spec.max_tokens, 2048)
+    return LMExtractor(spec.model_copy(update={"max_tokens": longest}))
 
 
 def chunks(text: str, max_chars: int, overlap: int) -> list[str]:

@@ -45,6 +45,27 @@ def test_a_long_list_is_extracted_whole_and_once(endpoint: Any) -> None:
     assert "[[" not in system
 
 
+def test_an_answer_that_is_cut_off_is_asked_for_in_halves(endpoint: Any) -> None:
+    def forgetful(body: dict[str, Any]) -> tuple[int, Any]:
+        _, text = lists_references(body)
+        cut = len(text) > 400
+        message = {"role": "assistant", "content": text[:400]}
+        choice = {"index": 0, "finish_reason": "length" if cut else "stop", "message": message}
+        head = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
+        return 200, head | {"choices": [choice]}
+
+    spec = LMSpec(model="hosted_vllm/m", api_base=endpoint(forgetful).url)
+    assert LMExtractor(spec, max_chars=1500, overlap=200)(ARTICLE) == REFERENCES
+
+
+def test_a_line_that_cannot_be_parted_ends_the_halving(endpoint: Any) -> None:
+    choice = {"finish_reason": "length", "message": {"role": "assistant", "content": "One.\nTw"}}
+    head = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
+    server = endpoint(lambda body: (200, head | {"choices": [{"index": 0} | choice]}))
+    spec = LMSpec(model="hosted_vllm/m", api_base=server.url)
+    assert LMExtractor(spec)("## References\n\nOne.\n" + "Two. " * 100) == ["One."]
+
+
 def test_a_failing_lm_is_told(endpoint: Any) -> None:
     server = endpoint(lambda body: (400, {"error": {"message": "no"}}))
     spec = LMSpec(model="hosted_vllm/m", api_base=server.url)
