@@ -31,8 +31,13 @@ class AnnotateReference(dspy.Module):  # type: ignore[misc]
         ]
 
     def forward(self, reference: str) -> dspy.Prediction:
-        """Annotate with the LM and adapter of the DSPy context."""
-        return self.annotate(reference=reference)
+        """Annotate with the LM and adapter of the DSPy context.
+
+        `prompt_chars` is the length of the instructions, for an objective that weighs it.
+        """
+        annotation = self.annotate(reference=reference).annotation
+        chars = len(self.annotate.signature.instructions)
+        return dspy.Prediction(annotation=annotation, prompt_chars=chars)
 
     async def aforward(self, reference: str) -> dspy.Prediction:
         """Annotate with the LM and adapter of the DSPy context, asynchronously."""

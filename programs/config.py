@@ -12,6 +12,8 @@ from reno_dspy.config import Config
 SYSTEMS = Path(__file__).parent / "recipes" / "systems"
 JOBS = Path(__file__).parent / "recipes" / "optimize"
 
+LONG_PROMPT = 4000
+
 Auto = Literal["light", "medium", "heavy"]
 
 
@@ -53,7 +55,10 @@ class SystemRecipe(Config):
 
 
 class Objective(Config):
-    """What a prompt is optimized for: a weighted mean of these, each in 0..1."""
+    """What a prompt is optimized for: a weighted mean of these, each in 0..1.
+
+    `brevity` falls with the characters of the instructions, to 0 at `LONG_PROMPT`.
+    """
 
     recall: float = Field(
         default=1.0, ge=0, description="Mean lenient recall over the gold's fields."
@@ -62,6 +67,7 @@ class Objective(Config):
         default=0.0, ge=0, description="1 where the answer is one XML element."
     )
     fidelity: float = Field(default=0.0, ge=0, description="1 where tags aside nothing changed.")
+    brevity: float = Field(default=0.0, ge=0, description="1 for no instructions, 0 for 4,000.")
 
 
 class Budget(Config):

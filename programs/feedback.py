@@ -16,7 +16,7 @@ from typing import Any
 import dspy
 from rapidfuzz.distance import Levenshtein
 
-from programs.config import Objective
+from programs.config import LONG_PROMPT, Objective
 from reno_dspy.citation import collapse, read
 from reno_dspy.metric import PAPER, THRESHOLDS, CitationScore, FieldScore, compare
 
@@ -52,7 +52,7 @@ def make_metric(objective: Objective, max_chars: int = 900) -> Metric:
         reference, annotation = str(gold.reference), annotation_of(pred)
         comparison = compare(gold.gold, annotation, PAPER, reference)
         recalls = field_recalls(comparison)
-        score = citation_score(comparison, objective)
+        score = citation_score(comparison, objective, getattr(pred, "prompt_chars", 0))
         problems = find_problems(reference, annotation, comparison)
         return dspy.Prediction(
             score=score,
@@ -76,13 +76,17 @@ def field_recalls(comparison: CitationScore) -> dict[str, float]:
     }
 
 
-def citation_score(comparison: CitationScore, objective: Objective) -> float:
-    """The objective of one citation, in 0..1; a gold without any field leaves recall out at 0."""
+def citation_score(comparison: CitationScore, objective: Objective, prompt_chars: int = 0) -> float:
+    """The objective of one citation, in 0..1; recall is 0 for a gold without any field.
+
+    `prompt_chars` is the length of the instructions that led to the answer.
+    """
     recalls = field_recalls(comparison)
     parts = (
         (objective.recall, sum(recalls.values()) / len(recalls) if recalls else 0.0),
         (objective.well_formed, float(comparison.well_formed)),
         (objective.fidelity, float(comparison.fidelity or False)),
+        (objective.brevity, max(0.0, 1 - prompt_chars / LONG_PROMPT)),
     )
     total = sum(weight for weight, _ in parts)
     return sum(weight * value for weight, value in parts) / total if total else 0.0

@@ -39,15 +39,16 @@ def measure_on_test(
         system = LMSystem(_name(config, candidate), student, candidate.prompt, config.threads)
         evaluate(options, system, test, tracker)
         records = JsonlLog(options.out / PREDICTIONS).read()
-        scores.append([score(record, config.objective) for record in records])
+        chars = len(candidate.prompt.instructions)
+        scores.append([score(record, config.objective, chars) for record in records])
     said = _say(scores[0], scores[1], [row.cluster for row in test.rows])
     write_text(config.out / "final.md", said + "\n")
 
 
-def score(record: dict[str, Any], objective: Objective) -> float:
+def score(record: dict[str, Any], objective: Objective, prompt_chars: int) -> float:
     """The objective of one stored prediction."""
     compared = compare(record["xml"], record["prediction"], plaintext=record["plaintext"])
-    return citation_score(compared, objective)
+    return citation_score(compared, objective, prompt_chars)
 
 
 def _say(seed: Sequence[float], best: Sequence[float], clusters: Sequence[str | None]) -> str:

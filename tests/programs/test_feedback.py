@@ -73,6 +73,16 @@ def test_a_weighted_mix() -> None:
     assert score("", mixed).score == 0.0
 
 
+def test_shorter_instructions_can_count() -> None:
+    metric = make_metric(Objective(recall=1, brevity=1))
+    example = dspy.Example(reference=REFERENCE, gold=GOLD).with_inputs("reference")
+    scores = [
+        metric(example, dspy.Prediction(annotation=GOLD, prompt_chars=chars)).score
+        for chars in (0, 2000, 4000, 9000)
+    ]
+    assert scores == [1.0, 0.75, 0.5, 0.5]
+
+
 def test_the_most_costly_come_first_and_it_is_short() -> None:
     many = "<mixed-citation>" + "<surname>Nobody</surname>" * 50 + "</mixed-citation>"
     feedback = score(many, max_chars=400).feedback
