@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -65,6 +66,28 @@ def test_transient_failures_are_retried(endpoint: Any, monkeypatch: Any) -> None
     (answer,) = annotate(LMSpec(model="hosted_vllm/m", api_base=server.url))
     assert (answer.text, answer.error) == ("ok", None)
     assert len(server.requests) == 3
+
+
+def test_answers_at_once_do_not_mix(endpoint: Any) -> None:
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
+        number = int(body["messages"][-1]["content"])
+        time.sleep(0.002 * (number % 7))
+        message = {"role": "assistant", "content": f"<n>{number}</n>"}
+        usage = {"prompt_tokens": number, "completion_tokens": 1, "total_tokens": number + 1}
+        head = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "usage": usage}
+        return 200, head | {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
+
+    server = endpoint(answer)
+    system = LMSystem("t", LMSpec(model="hosted_vllm/m", api_base=server.url), load("two-shot"))
+
+    async def everything() -> list[list[Completion]]:
+        return await asyncio.gather(*(system.annotate([str(n)]) for n in range(1, 60)))
+
+    answers = [one for (one,) in asyncio.run(everything())]
+    assert [one.text for one in answers] == [f"<n>{n}</n>" for n in range(1, 60)]
+    assert [one.prompt_tokens for one in answers] == list(range(1, 60))
+    # A second event loop, as a resumed evaluation has one, asks through a new connection pool.
+    assert asyncio.run(system.annotate(["3"]))[0].text == "<n>3</n>"
 
 
 def test_a_lasting_failure_is_a_completion_with_an_error(endpoint: Any, monkeypatch: Any) -> None:
