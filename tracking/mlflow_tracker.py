@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +33,7 @@ _LONGEST_PARAM = 6000
 _LONGEST_TAG = 5000
 _LONGEST_NOTE = 4000  # leaves room for the links that lineage adds
 _LONGEST_DIGEST = 36
+_PAUSE_SECONDS = 0.5
 _BATCH = 100  # MLflow's limit for parameters and tags in one request
 
 
@@ -109,7 +111,7 @@ class Sender:
             if self._client is None:
                 self._client = open_client(self.uri)
             while self._sent < len(self._journal.events):
-                self._apply(self._client, self._journal.events[self._sent])
+                self._apply_again_if_need_be(self._client, self._journal.events[self._sent])
                 self._sent += 1
         except Exception as error:  # whatever fails here, the job must go on
             self.trouble = error
@@ -124,6 +126,14 @@ class Sender:
         state = {"sent": self._sent, "runs": self._runs, "experiment": self._experiment}
         self._stores[public_uri(self.uri)] = state
         write_json(self._path, self._stores)
+
+    def _apply_again_if_need_be(self, client: MlflowClient, event: Event) -> None:
+        """Apply an event. Two jobs that start at once may get in each other's way: once more, then."""
+        try:
+            self._apply(client, event)
+        except Exception:  # MLflow tells a lost race in many ways
+            time.sleep(_PAUSE_SECONDS)
+            self._apply(client, event)
 
     def _apply(self, client: MlflowClient, event: Event) -> None:
         do, key = event["do"], event["run"]

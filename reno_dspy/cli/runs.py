@@ -29,6 +29,20 @@ def log(run_dir: Path) -> None:
     click.echo(f"{run_dir} is run {run} in {public_uri(store_uri())}.")
 
 
+@command.command("trace")
+@click.argument("run_dir", type=click.Path(path_type=Path))
+@click.option("--count", default="20", show_default=True, help="How many references, or `all`.")
+def trace(run_dir: Path, count: str) -> None:
+    """Write one MLflow trace a reference of a finished evaluation: asked, answered, field hits."""
+    from reno_dspy.errors import InputError
+    from tracking.traces import log_traces
+
+    if count != "all" and not count.isdigit():
+        raise InputError(f"--count takes a number or `all`, not {count!r}.")
+    written = log_traces(run_dir, None if count == "all" else int(count))
+    click.echo(f"{written} new traces, in the run's Traces tab.")
+
+
 @command.command("list")
 @click.option("--job", help="Only runs of this job (evaluate, optimize, ...).")
 @click.option("--limit", type=int, default=20, show_default=True, help="The newest so many.")
