@@ -39,11 +39,23 @@ def ran(tmp_path_factory: pytest.TempPathFactory, server: str) -> Iterator[Path]
     tracker = MlflowTracker(server)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MLFLOW_TRACKING_URI", server)
+        optimize_told(folder / "optimize", tracker)
         evaluate_scripted(folder / "weak", tracker, "weak", wrong=0.5, malformed=0.4)
         evaluate_scripted(folder / "tuned", tracker, "tuned", wrong=0.1, malformed=0.05)
         names = [str(folder / "weak"), str(folder / "tuned")]
         compare(names, tracker, with_published=True, out=folder / "comparison")
         yield folder
+
+
+def optimize_told(out: Path, tracker: MlflowTracker) -> None:
+    """An optimize run as its job tells it, without the hours."""
+    with tracker.start("optimize", "two-shot for weak", run_dir=out, config={"seed": 1}) as run:
+        for number in range(2):
+            with run.child(f"candidate-{number}") as child:
+                child.metrics({"dev/score": 0.5 + number / 10})
+        run.text("Tag every author.", "prompt.txt")
+        run.tags({"makes.prompt": "tuned-prompt"})
+        run.describe("Best of 2 candidates on dev.")
 
 
 def test_evaluations_are_found_and_compared_side_by_side(
@@ -64,6 +76,16 @@ def test_a_run_shows_its_result_data_and_report(server: str, ran: Path, shots: P
         ui.read_run(link, ["recall/lenient/surname", "overall lenient recall", "Finished"])
         ui.follow_data(link, data.name, data.digest)
         ui.read_artifact(link, "report.json", '"valid_xml"')
+
+
+def test_an_optimize_run_shows_its_prompt_and_what_used_it(
+    server: str, ran: Path, shots: Path
+) -> None:
+    link = str(link_of(ran / "optimize"))
+    with browser_page() as page:
+        ui = MlflowUi(page, server, shots)
+        ui.read_run(link, ["Best of 2 candidates on dev.", "candidate-1"])
+        ui.read_artifact(link, "prompt.txt", "Tag every author.")
 
 
 def test_the_comparison_is_found_again(server: str, ran: Path, shots: Path) -> None:
