@@ -19,9 +19,10 @@ class HalfLinear(nn.Module):
         super().__init__()
         self.in_features, self.out_features = linear.in_features, linear.out_features
         self.weight = nn.Buffer(linear.weight.detach().to(torch.bfloat16), persistent=False)
-        self.bias: Tensor | None = None
-        if linear.bias is not None:
-            self.bias = nn.Buffer(linear.bias.detach().float(), persistent=False)
+        bias = linear.bias
+        self.bias: Tensor | None = (
+            None if bias is None else nn.Buffer(bias.detach().float(), persistent=False)
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         """`x` (..., in_features) float32 -> (..., out_features) float32."""

@@ -92,10 +92,5 @@ def shipped_adapter() -> Path | None:
     return SHIPPED if SHIPPED.is_dir() else None
 
 
-def shipped_adapter() -> Path | None:
-    """The adapter that ships for the embedded model; None in a version that has none."""
-    return SHIPPED if SHIPPED.is_dir() else None
-
-
 def _own_prompt(adapter: Adapter | None) -> str:
     return str(adapter.path / PROMPT) if adapter else "two-shot"

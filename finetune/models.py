@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,10 @@ def load_model(base: Base, adapter: Adapter | None = None) -> PreTrainedModel:
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{base.path} cannot be loaded as a language model: {error}") from error
     if adapter:
-        merged: Any = PeftModel.from_pretrained(model, str(adapter.path)).merge_and_unload()
+        with warnings.catch_warnings():
+            # PEFT still uses names that transformers has given up.
+            warnings.simplefilter("ignore", FutureWarning)
+            merged: Any = PeftModel.from_pretrained(model, str(adapter.path)).merge_and_unload()
         model = merged
     loaded: PreTrainedModel = model.eval()
     return loaded
