@@ -172,7 +172,7 @@ class Sender:
     def _open(self, client: MlflowClient, event: Event) -> None:
         """Create the run of an event, or find the one that an earlier try created."""
         identity = f"{self._journal.identity}/{event['run']}"
-        tags = {IDENTITY: identity}
+        tags = {IDENTITY: identity, "job": self._journal.events[0]["job"]}
         if event["do"] == "start":
             self._experiment = experiment_id(client, event["job"])
         else:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from reno_dspy.citation import FIELDS
 from reno_dspy.report import count_arrays, score_records
-from reno_dspy.rundir import JsonlLog
 from reno_dspy.stats import Paired, paired_difference
 from tracking.results import Result
 
@@ -38,8 +36,8 @@ def compare_with_first(results: Sequence[Result]) -> list[Comparison]:
     if len(known) < 2:
         return []
     first, *others = known
-    base = _records(first.predictions)
-    found = [(other, _pairs(base, _records(other.predictions))) for other in others]
+    base = _by_question(first)
+    found = [(other, _pairs(base, _by_question(other))) for other in others]
     return [
         _compare(other, first, pairs)
         for other, pairs in found
@@ -47,11 +45,11 @@ def compare_with_first(results: Sequence[Result]) -> list[Comparison]:
     ]
 
 
-def _records(path: Path | None) -> dict[str, Mapping[str, Any]]:
+def _by_question(result: Result) -> dict[str, Mapping[str, Any]]:
     """Predictions by what they answer; the n-th repetition of the same pair has a key of its own."""
     records: dict[str, Mapping[str, Any]] = {}
     seen: dict[str, int] = {}
-    for record in JsonlLog(path).read() if path else []:
+    for record in result.predictions or ():
         asked = f"{record.get('plaintext')}\0{record['xml']}"
         key = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
         seen[key] = seen.get(key, 0) + 1

@@ -11,6 +11,7 @@ from typing import Any
 
 from reno_dspy.citation import FIELDS
 from reno_dspy.errors import InputError
+from reno_dspy.rundir import JsonlLog
 from tracking import published
 from tracking.runs import find_run, link_of, run_id_of, run_link
 from tracking.store import open_existing
@@ -58,7 +59,7 @@ class Result:
     data: str
     data_digest: str
     slices: Mapping[str, Sequence[Slice]]
-    predictions: Path | None = None
+    predictions: Sequence[Mapping[str, Any]] | None = None
     run_id: str | None = None
     link: str | None = None
     published: bool = False
@@ -106,13 +107,13 @@ def _load(name: str) -> Result:
         return _from_folder(folder, folder.name, run_id_of(folder), link_of(folder))
     client = open_existing()
     run = find_run(client, name, job="evaluate")
-    kept = Path(tempfile.mkdtemp(prefix="reno-compare-"))
     names = {item.path for item in client.list_artifacts(run.info.run_id)}
     if REPORT not in names:
         raise InputError(f"Run {name} has no {REPORT}: it is no finished evaluation.")
-    for wanted in names & {REPORT, PREDICTIONS}:
-        client.download_artifacts(run.info.run_id, wanted, str(kept))
-    return _from_folder(kept, run.info.run_name, run.info.run_id, run_link(run))
+    with tempfile.TemporaryDirectory(prefix="reno-compare-") as kept:
+        for wanted in names & {REPORT, PREDICTIONS}:
+            client.download_artifacts(run.info.run_id, wanted, kept)
+        return _from_folder(Path(kept), run.info.run_name, run.info.run_id, run_link(run))
 
 
 def _from_folder(folder: Path, name: str, run_id: str | None, link: str | None) -> Result:
@@ -123,9 +124,8 @@ def _from_folder(folder: Path, name: str, run_id: str | None, link: str | None) 
         raise InputError(
             f"{folder / REPORT} is not a report of `reno evaluate`: {error!r}"
         ) from error
-    predictions = folder / PREDICTIONS
-    known = predictions if predictions.is_file() else None
-    return replace(result, predictions=known, run_id=run_id, link=link)
+    predictions = JsonlLog(folder / PREDICTIONS).read() or None
+    return replace(result, predictions=predictions, run_id=run_id, link=link)
 
 
 def result_from_report(report: Mapping[str, Any], name: str) -> Result:

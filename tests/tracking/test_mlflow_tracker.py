@@ -95,6 +95,7 @@ def test_children_are_nested(anywhere: str, tmp_path: Path) -> None:
     client = open_client(anywhere)
     experiment = client.get_experiment_by_name("reno/nest").experiment_id
     children = client.search_runs([experiment], f"tags.mlflow.parentRunId = '{parent}'")
+    assert {child.data.tags["job"] for child in children} == {"nest"}
     values = {child.info.run_name: child.data.metrics.get("dev") for child in children}
     assert values == {"candidate-1": 50.0, "candidate-2": 60.0, "candidate-3": None}
     states = {child.info.run_name: child.info.status for child in children}
