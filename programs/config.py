@@ -51,6 +51,9 @@ class SystemRecipe(Config):
     name: str = Field(description="Name in reports and tables.")
     lm: LMSpec = Field(description="The language model.")
     prompt: str = Field(default="two-shot", description="A shipped prompt or a prompt file.")
+    extract_prompt: str = Field(
+        default="extract", description="Prompt of `reno build --extractor`."
+    )
     concurrency: int = Field(default=8, ge=1, description="Requests at once.")
 
 
@@ -94,6 +97,9 @@ class OptimizeConfig(Config):
     student: str = Field(
         default="embedded",
         description="System to optimize: embedded (the small model, bare) or a recipe.",
+    )
+    program: Literal["annotate", "extract"] = Field(
+        default="annotate", description="What to optimize: annotation, or extraction from articles."
     )
     prompt: str = Field(default="two-shot", description="Seed prompt: a shipped one or a file.")
     api_base: str | None = Field(default=None, description="Where the student is served.")

@@ -11,25 +11,23 @@ from collections.abc import Sequence
 
 import dspy
 
+from programs import prompts
 from programs.adapter import PlainAdapter
 from programs.annotate import last_usage, load_recipe
 from programs.lm import LMSpec, explain, make_lm
+from programs.prompts import Prompt
 from reno_dspy.errors import JobError
 from reno_dspy.extraction import reference_section
+
+# Characters of a piece that the LM is shown at once, and of it what the next piece repeats.
+CHUNK_CHARS, CHUNK_OVERLAP = 3500, 700
 
 _BULLET = re.compile(r"^[-*•]\s+(?=\S)")
 _FENCE = re.compile(r"^\s*```\w*\s*$", re.MULTILINE)
 
 
 class Extract(dspy.Signature):  # type: ignore[misc]
-    """List the bibliographic references in a piece of an article's text.
-
-    The user sends text that was taken from a PDF: lines are broken anywhere, words may be hyphenated
-    at a line's end, and the piece may begin or end inside a reference. Answer with one reference a
-    line and nothing else. Join the lines of each reference, and copy everything else character by
-    character, labels included. Correct, add and translate nothing. Leave out headings, page headers
-    and running text. Answer with an empty line where there is no reference.
-    """
+    """List the references in a text; a `Prompt` replaces these instructions."""
 
     chunk: str = dspy.InputField()
     references: str = dspy.OutputField()
@@ -38,9 +36,9 @@ class Extract(dspy.Signature):  # type: ignore[misc]
 class ExtractReferences(dspy.Module):  # type: ignore[misc]
     """One call of the LM: `chunk` (markdown) in, `references` (a list of strings) out."""
 
-    def __init__(self) -> None:
+    def __init__(self, prompt: Prompt) -> None:
         super().__init__()
-        self.extract = dspy.Predict(Extract)
+        self.extract = dspy.Predict(Extract.with_instructions(prompt.instructions))
 
     def forward(self, chunk: str) -> dspy.Prediction:
         """Extract with the LM and adapter of the DSPy context."""
@@ -50,11 +48,17 @@ class ExtractReferences(dspy.Module):  # type: ignore[misc]
 class LMExtractor:
     """An extractor for `reno build`: an article's markdown in, its references out, in order."""
 
-    def __init__(self, spec: LMSpec, max_chars: int = 3500, overlap: int = 700) -> None:
+    def __init__(
+        self,
+        spec: LMSpec,
+        prompt: Prompt,
+        max_chars: int = CHUNK_CHARS,
+        overlap: int = CHUNK_OVERLAP,
+    ) -> None:
         self.max_chars = max_chars
         self.overlap = overlap
         self._lm = make_lm(spec)
-        self._program = ExtractReferences()
+        self._program = ExtractReferences(prompt)
 
     def __call__(self, markdown: str) -> list[str]:
         """The article's references. Raises JobError when the LM cannot be asked."""
@@ -82,9 +86,12 @@ def load_extractor(name: str) -> LMExtractor:
 
     Its longest answer is at least as long as what it is shown.
     """
-    spec = load_recipe(name).lm
+    recipe = load_recipe(name)
+    spec = recipe.lm
     longest = None if spec.max_tokens is None else max(spec.max_tokens, 2048)
-    return LMExtractor(spec.model_copy(update={"max_tokens": longest}))
+    return LMExtractor(
+        spec.model_copy(update={"max_tokens": longest}), prompts.load(recipe.extract_prompt)
+    )
 
 
 def chunks(text: str, max_chars: int, overlap: int) -> list[str]:

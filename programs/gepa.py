@@ -7,19 +7,16 @@ import io
 import logging
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import dspy
 import gepa.core.engine as engine
 
-from programs.annotate import AnnotateReference
 from programs.answers import Answers, KeepingAdapter
-from programs.feedback import make_metric
 from programs.job import Job
 from programs.live import Live
 from programs.reflection import Proposer
-from reno_dspy.dataset import Row
 from reno_dspy.errors import JobError
 from reno_dspy.rundir import RunDir
 
@@ -40,7 +37,7 @@ def run_gepa(
     final = _FinalState()
     (run_dir / STATE / "gepa.stop").unlink(missing_ok=True)  # else it would end this run at once
     gepa = dspy.GEPA(
-        metric=make_metric(job.config.objective, job.config.feedback_chars),
+        metric=job.task.metric(job.config),
         max_metric_calls=metric_calls,
         reflection_minibatch_size=job.config.minibatch,
         reflection_lm=job.reflection,
@@ -62,9 +59,9 @@ def run_gepa(
         dspy.context(lm=job.student, adapter=KeepingAdapter(answers)),
     ):
         gepa.compile(
-            AnnotateReference(job.prompt),
-            trainset=_examples(job.train),
-            valset=_examples(job.dev),
+            job.task.program(job.prompt),
+            trainset=[job.task.example(item) for item in job.train],
+            valset=[job.task.example(item) for item in job.dev],
         )
     return final.state
 
@@ -76,12 +73,6 @@ class _FinalState:
 
     def on_optimization_end(self, event: dict[str, Any]) -> None:
         self.state = event["final_state"]
-
-
-def _examples(rows: Sequence[Row]) -> list[dspy.Example]:
-    return [
-        dspy.Example(reference=row.plaintext, gold=row.xml).with_inputs("reference") for row in rows
-    ]
 
 
 class _NoBar:

@@ -7,18 +7,14 @@ import inspect
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import dspy
 
-import programs.adapter
-import programs.feedback
 import programs.reflection
-import reno_dspy.citation
-import reno_dspy.metric
-from programs.annotate import AnnotateReference
 from programs.config import OptimizeConfig
 from programs.prompts import Prompt
-from reno_dspy.dataset import Row, digest_rows
+from programs.tasks import Task
 from reno_dspy.errors import InputError
 from reno_dspy.rundir import RunDir, write_json
 
@@ -29,10 +25,11 @@ FINGERPRINT = "fingerprint.json"
 class Job:
     """A GEPA job with everything that its result depends on."""
 
+    task: Task
     config: OptimizeConfig
     prompt: Prompt
-    train: Sequence[Row]
-    dev: Sequence[Row]
+    train: Sequence[Any]
+    dev: Sequence[Any]
     student: dspy.LM
     reflection: dspy.LM
 
@@ -42,23 +39,20 @@ class Job:
             "student": _lm_identity(self.student),
             "reflection LM": _lm_identity(self.reflection),
         }
-        return input_fingerprint(self.config, self.prompt, self.train, self.dev) | lms
+        return input_fingerprint(self.task, self.config, self.prompt, self.train, self.dev) | lms
 
 
 def input_fingerprint(
-    config: OptimizeConfig, prompt: Prompt, train: Sequence[Row], dev: Sequence[Row]
+    task: Task, config: OptimizeConfig, prompt: Prompt, train: Sequence[Any], dev: Sequence[Any]
 ) -> dict[str, str]:
     """The part of a job's fingerprint that is known before any LM is."""
-    metric = (programs.feedback, reno_dspy.metric, reno_dspy.citation)
-    program = (inspect.getsource(programs.adapter), inspect.getsource(AnnotateReference))
     return {
         "options": _digest(json.dumps(config.identity(), sort_keys=True)),
-        "program": _digest(*program),
+        **{name: _digest(source) for name, source in task.sources().items()},
         "reflection program": _digest(inspect.getsource(programs.reflection)),
-        "metric": _digest(*(inspect.getsource(module) for module in metric)),
         "prompt": prompt.digest,
-        "train": digest_rows(train),
-        "dev": digest_rows(dev),
+        "train": task.digest(train),
+        "dev": task.digest(dev),
     }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import dspy
 
@@ -32,7 +33,7 @@ from programs.job import Job, check_fingerprint, input_fingerprint
 from programs.live import REPORTED, Live, read_candidates
 from programs.prompts import Prompt, save
 from programs.reflection import Proposer
-from reno_dspy.dataset import Row
+from programs.tasks import Annotating, Extracting, Task
 from reno_dspy.errors import InputError
 from reno_dspy.progress import bar
 from reno_dspy.rundir import RunDir, write_json, write_text
@@ -44,8 +45,8 @@ RESULT, CANDIDATES = "result.json", "candidates.json"
 def optimize(
     config: OptimizeConfig,
     prompt: Prompt,
-    train: Sequence[Row],
-    dev: Sequence[Row],
+    train: Sequence[Any],
+    dev: Sequence[Any],
     student: dspy.LM,
     reflection: dspy.LM,
     run_dir: RunDir,
@@ -57,7 +58,7 @@ def optimize(
     `lineage.png`. Raises InputError when `run_dir` holds another job, JobError when an LM fails.
     """
     planned = plan_job(config, len(dev))
-    job = Job(config, prompt, train, dev, student, reflection)
+    job = Job(task_of(config), config, prompt, train, dev, student, reflection)
     check_fingerprint(run_dir, job.fingerprint())
     if (run_dir / RESULT).exists():
         return read_result(run_dir)
@@ -65,6 +66,11 @@ def optimize(
         result = _search(job, planned.metric_calls, run_dir, run, answers)
     keep_result(result, run_dir, run)
     return result
+
+
+def task_of(config: OptimizeConfig) -> Task:
+    """The task that a job's options name."""
+    return Extracting() if config.program == "extract" else Annotating()
 
 
 def _search(
@@ -84,8 +90,8 @@ def _search(
 def finished(
     config: OptimizeConfig,
     prompt: Prompt,
-    train: Sequence[Row],
-    dev: Sequence[Row],
+    train: Sequence[Any],
+    dev: Sequence[Any],
     run_dir: RunDir,
 ) -> OptimizeResult | None:
     """The result of this job when `run_dir` holds it, for which no LM is needed; else None.
@@ -94,7 +100,7 @@ def finished(
     """
     if not (run_dir / RESULT).exists():
         return None
-    check_fingerprint(run_dir, input_fingerprint(config, prompt, train, dev))
+    check_fingerprint(run_dir, input_fingerprint(task_of(config), config, prompt, train, dev))
     return read_result(run_dir)
 
 
@@ -109,9 +115,11 @@ def conclude(
     """Choose the best candidate and compare it with the seed prompt."""
     seed, best = candidates[0], best_of(candidates)
     difference = (
-        difference_on_dev(seed, best, [row.cluster for row in job.dev]) if best.index else None
+        difference_on_dev(seed, best, [job.task.cluster(item) for item in job.dev])
+        if best.index
+        else None
     )
-    references = [row.plaintext or "" for row in (*job.train, *job.dev)]
+    references = [job.task.text(item) for item in (*job.train, *job.dev)]
     return OptimizeResult(
         candidates=tuple(candidates),
         best=best,

@@ -108,11 +108,11 @@ def write_material(current: str, examples: Sequence[Mapping[str, Any]]) -> str:
     """What the reflection LM reads: the instructions, then answers with their feedback."""
     parts = [f"THE INSTRUCTIONS:\n{current}"]
     for number, example in enumerate(examples, start=1):
-        reference = "\n".join(str(value) for value in example["Inputs"].values())
+        text = "\n".join(str(value) for value in example["Inputs"].values())
         outputs = example["Generated Outputs"]
         answer = "\n".join(map(str, outputs.values())) if isinstance(outputs, Mapping) else outputs
         parts.append(
-            f"EXAMPLE {number}\nReference: {reference}\nAnswer: {str(answer)[:2000]}\n"
+            f"EXAMPLE {number}\nInput: {text}\nAnswer: {str(answer)[:2000]}\n"
             f"Feedback: {example['Feedback']}"
         )
     return "\n\n".join(parts)

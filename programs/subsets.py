@@ -5,13 +5,25 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from reno_dspy.citation import read
 from reno_dspy.dataset import Dataset, Row, load, splits_of
 from reno_dspy.errors import InputError
+from reno_dspy.tracker import DataRef
 
 
-def load_subset(data: str, split: str, size: int, columns: Sequence[str], seed: int) -> Dataset:
+@dataclass(frozen=True)
+class Sample:
+    """Items of one split, what a tracker logs of them, and the digest of the whole split."""
+
+    items: tuple[Any, ...]
+    ref: DataRef
+    split_digest: str
+
+
+def load_subset(data: str, split: str, size: int, columns: Sequence[str], seed: int) -> Sample:
     """A stratified sample of `size` of the usable rows of the split `split` of `data`.
 
     Usable rows have plain text and gold with at least one field. No other split is opened. Raises
@@ -26,8 +38,8 @@ def load_subset(data: str, split: str, size: int, columns: Sequence[str], seed: 
     rows = [row for row in whole.rows if row.plaintext and _has_fields(row)]
     if not rows:
         raise InputError(f"No row of {data}, split {split!r}, has plain text and annotated fields.")
-    chosen = stratified(rows, size, columns, seed)
-    return Dataset(tuple(chosen), whole.name, whole.path, split)
+    chosen = tuple(stratified(rows, size, columns, seed))
+    return Sample(chosen, Dataset(chosen, whole.name, whole.path, split).ref(), whole.digest)
 
 
 def stratified(rows: Sequence[Row], size: int, columns: Sequence[str], seed: int) -> list[Row]:

@@ -10,12 +10,12 @@ import click
 
 from programs.config import JOBS, LMSpec, OptimizeConfig
 from reno_dspy.cli.options import job_options
-from reno_dspy.errors import JobError
+from reno_dspy.errors import InputError, JobError
 
 if TYPE_CHECKING:
     from programs.candidates import OptimizeResult
     from programs.prompts import Prompt
-    from reno_dspy.dataset import Dataset
+    from programs.subsets import Sample
     from reno_dspy.rundir import RunDir
     from reno_dspy.tracker import Tracker
 
@@ -34,19 +34,19 @@ def command(config: OptimizeConfig, *, fresh: bool, tracking: bool) -> None:
     from programs.candidates import write_report
     from programs.final import measure_on_test
     from programs.optimize import finished
-    from programs.subsets import load_subset
     from reno_dspy.cli.prompts import local_prompt
     from reno_dspy.cli.tracking import open_tracker
     from reno_dspy.rundir import RunDir
 
+    if config.final and config.program != "annotate":
+        raise InputError("--final measures annotation; there is no evaluation of the extraction.")
     with local_prompt(config.prompt) as name:
         prompt = prompts.load(name or config.prompt)
-    train = load_subset(config.data, "train", config.train_size, config.stratify, config.seed)
-    dev = load_subset(config.data, "dev", config.dev_size, config.stratify, config.seed)
-    click.echo(f"Budget: {plan_job(config, len(dev.rows))}.", err=True)
+    train, dev = (_sample(config, split) for split in ("train", "dev"))
+    click.echo(f"Budget: {plan_job(config, len(dev.items))}.", err=True)
     run_dir = RunDir.open(config.out, "optimize", config.identity(), fresh=fresh)
     tracker = open_tracker(tracking)
-    result = finished(config, prompt, train.rows, dev.rows, run_dir)
+    result = finished(config, prompt, train.items, dev.items, run_dir)
     if result is None or config.final:
         with _language_models(config) as lms:
             if result is None:
@@ -59,11 +59,23 @@ def command(config: OptimizeConfig, *, fresh: bool, tracking: bool) -> None:
     click.echo(f"Written to {config.out} (prompt.json, candidates.json, report.md).", err=True)
 
 
+def _sample(config: OptimizeConfig, split: str) -> Sample:
+    """The items of `split` that the job works on; `test` is not among the splits asked for."""
+    size = config.train_size if split == "train" else config.dev_size
+    if config.program == "extract":
+        from programs.chunks import load_chunks
+
+        return load_chunks(config.data, split, size, config.seed)
+    from programs.subsets import load_subset
+
+    return load_subset(config.data, split, size, config.stratify, config.seed)
+
+
 def _search(
     config: OptimizeConfig,
     prompt: Prompt,
-    train: Dataset,
-    dev: Dataset,
+    train: Sample,
+    dev: Sample,
     lms: tuple[LMSpec, LMSpec],
     run_dir: RunDir,
     tracker: Tracker,
@@ -71,17 +83,16 @@ def _search(
     """Run the job under a tracked run and register what it found."""
     from programs.lm import make_lm
     from programs.optimize import optimize
-    from reno_dspy.dataset import load
 
     student, reflection = lms
-    name = f"{prompt.name} for {config.student} on {train.name}"
+    name = f"{prompt.name} for {config.student} on {train.ref.name}"
     with tracker.start("optimize", name, run_dir=config.out, config=config.identity()) as run:
-        run.tags({"system": config.student, "uses.data": load(config.data, "train").digest})
+        run.tags({"system": config.student, "uses.data": train.split_digest})
         run.params({"student": student.identity(), "reflection": reflection.identity()})
-        run.data(train.ref(), "train")
-        run.data(dev.ref(), "dev")
+        run.data(train.ref, "train")
+        run.data(dev.ref, "dev")
         made = make_lm(student), make_lm(reflection)
-        result = optimize(config, prompt, train.rows, dev.rows, *made, run_dir, run)
+        result = optimize(config, prompt, train.items, dev.items, *made, run_dir, run)
         if result.best.index and run.id is not None:
             _register(result, run.id)
     return result
@@ -106,8 +117,9 @@ def _register(result: OptimizeResult, run_id: str) -> None:
 @contextmanager
 def _language_models(config: OptimizeConfig) -> Iterator[tuple[LMSpec, LMSpec]]:
     """The student's and the reflection LM's specification; a local server ends with the context."""
-    if config.student == "embedded" and config.api_base is None:
-        from finetune.base import EMBEDDED
+    from finetune.base import EMBEDDED
+
+    if config.student in ("embedded", EMBEDDED) and config.api_base is None:
         from finetune.serve import local_server
 
         with local_server(EMBEDDED, None, config.out / "server.log") as endpoint:

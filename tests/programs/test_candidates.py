@@ -104,5 +104,5 @@ def test_the_reflection_lm_reads_answers_with_their_feedback() -> None:
         "Feedback": "Score 0.",
     }
     assert write_material("Tag.", [example]) == (
-        "THE INSTRUCTIONS:\nTag.\n\nEXAMPLE 1\nReference: A. 1999.\nAnswer: <x/>\nFeedback: Score 0."
+        "THE INSTRUCTIONS:\nTag.\n\nEXAMPLE 1\nInput: A. 1999.\nAnswer: <x/>\nFeedback: Score 0."
     )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from programs.config import LMSpec
 from programs.describe import LMDescriber, read_language, read_yes
 from programs.extract import LMExtractor, chunks, merge, read_lines
+from programs.prompts import load
 from reno_dspy.errors import JobError
 
 REFERENCES = [
@@ -38,7 +39,7 @@ def lists_references(body: dict[str, Any]) -> tuple[int, str]:
 def test_a_long_list_is_extracted_whole_and_once(endpoint: Any) -> None:
     server = endpoint(lists_references)
     spec = LMSpec(model="hosted_vllm/m", api_base=server.url)
-    assert LMExtractor(spec, max_chars=700, overlap=200)(ARTICLE) == REFERENCES
+    assert LMExtractor(spec, load("extract"), max_chars=700, overlap=200)(ARTICLE) == REFERENCES
     assert len(server.requests) > 4
     system = server.requests[0]["messages"][0]["content"]
     assert system.startswith("List the bibliographic references")
@@ -55,7 +56,7 @@ def test_an_answer_that_is_cut_off_is_asked_for_in_halves(endpoint: Any) -> None
         return 200, head | {"choices": [choice]}
 
     spec = LMSpec(model="hosted_vllm/m", api_base=endpoint(forgetful).url)
-    assert LMExtractor(spec, max_chars=1500, overlap=200)(ARTICLE) == REFERENCES
+    assert LMExtractor(spec, load("extract"), max_chars=1500, overlap=200)(ARTICLE) == REFERENCES
 
 
 def test_a_line_that_cannot_be_parted_ends_the_halving(endpoint: Any) -> None:
@@ -63,14 +64,14 @@ def test_a_line_that_cannot_be_parted_ends_the_halving(endpoint: Any) -> None:
     head = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
     server = endpoint(lambda body: (200, head | {"choices": [{"index": 0} | choice]}))
     spec = LMSpec(model="hosted_vllm/m", api_base=server.url)
-    assert LMExtractor(spec)("## References\n\nOne.\n" + "Two. " * 100) == ["One."]
+    assert LMExtractor(spec, load("extract"))("## References\n\nOne.\n" + "Two. " * 100) == ["One."]
 
 
 def test_a_failing_lm_is_told(endpoint: Any) -> None:
     server = endpoint(lambda body: (400, {"error": {"message": "no"}}))
     spec = LMSpec(model="hosted_vllm/m", api_base=server.url)
     with pytest.raises(JobError, match=r"Extracting references.*400"):
-        LMExtractor(spec)(ARTICLE)
+        LMExtractor(spec, load("extract"))(ARTICLE)
     with pytest.raises(JobError, match="Describing references"):
         LMDescriber(spec)("t", "r")
 
