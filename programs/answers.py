@@ -51,6 +51,7 @@ class Answers:
     ) -> None:
         self._write = write
         self._lock = threading.Lock()
+        self._askers: dict[str, threading.Lock] = {}
         self._rows = rows
         self._texts: dict[str, str] = {row["key"]: row["text"] for row in self._rows}
         self.failure: str | None = None
@@ -60,6 +61,11 @@ class Answers:
     def get(self, messages: list[dict[str, Any]]) -> str | None:
         """The kept answer to exactly these messages."""
         return self._texts.get(_key(messages))
+
+    def asking(self, messages: list[dict[str, Any]]) -> threading.Lock:
+        """The lock that only one asker of exactly these messages holds."""
+        with self._lock:
+            return self._askers.setdefault(_key(messages), threading.Lock())
 
     def keep(self, messages: list[dict[str, Any]], text: str, lm: dspy.BaseLM) -> None:
         """Keep an answer with what `lm`'s last call took."""
@@ -111,9 +117,11 @@ class KeepingAdapter(PlainAdapter):
     ) -> list[dict[str, Any]]:
         """One answer, kept or new."""
         messages = self.format(signature, demos, inputs)
-        text = self.answers.get(messages)
-        if text is None:
-            text = self._ask(lm, lm_kwargs, signature, demos, inputs, messages)
+        # A minibatch may hold an example twice: the second waits for the first one's answer.
+        with self.answers.asking(messages):
+            text = self.answers.get(messages)
+            if text is None:
+                text = self._ask(lm, lm_kwargs, signature, demos, inputs, messages)
         return [self.parse(signature, text)]
 
     def _ask(

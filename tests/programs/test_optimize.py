@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
@@ -180,6 +181,19 @@ def test_a_killed_job_resumes_without_paying_twice(
     assert len(asked) == len(set(asked))
     assert result.student.calls == len(asked)
     assert result.student.completion_tokens == 5 * len(asked)
+
+
+def test_an_example_twice_in_a_minibatch_is_asked_once(run_job: Any) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def slowly(system: str, user: str) -> str:
+        asked.append((system, user))
+        time.sleep(0.02)
+        return student_answer(system, user)
+
+    # Three examples in minibatches of four: GEPA fills each up with one that it has already.
+    run_job(student=slowly, train=TRAIN[:3], minibatch=4, threads=4, max_metric_calls=60)
+    assert len(asked) == len(set(asked))
 
 
 def test_a_failing_endpoint_ends_the_job_and_spoils_nothing(run_job: Any) -> None:
