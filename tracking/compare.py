@@ -19,7 +19,6 @@ from reno_dspy.tracker import Run, Tracker
 from tracking.paired import Comparison, compare_with_first, markdown_comparison
 from tracking.report import html_report
 from tracking.results import (
-    MEASURES,
     RECALL,
     Result,
     check_comparable,
@@ -27,7 +26,7 @@ from tracking.results import (
     published_results,
 )
 from tracking.runs import compare_link
-from tracking.tables import csv_table, markdown_table, number
+from tracking.tables import csv_table, markdown_answers, markdown_table, number, titles
 
 NAME = "comparison"
 DEFAULT_FOLDER = Path("runs") / "compare"
@@ -74,8 +73,9 @@ def compare(
 def markdown_report(compared: Compared) -> str:
     """All tables and paired differences in Markdown."""
     parts = [f"> {compared.warning}\n"] if compared.warning else []
-    for measure, title in MEASURES.items():
+    for measure, title in titles(compared.results).items():
         parts.append(f"## {title}\n\n{markdown_table(compared.results, measure)}")
+    parts.append(f"## Answers\n\n{markdown_answers(compared.results)}")
     parts.extend(markdown_comparison(comparison) for comparison in compared.comparisons)
     return "\n".join(parts)
 

@@ -81,6 +81,7 @@ def result_from_run(run: Run) -> Result:
         data=name,
         data_digest=digest,
         slices={},
+        answers={},
         run_id=str(run.info.run_id),
         link=run_link(run),
     )

@@ -8,8 +8,17 @@ from html import escape
 from reno_dspy.citation import FIELDS
 from tracking.paired import Comparison, comparison_cells
 from tracking.plots import gap_plots, heat_map, recall_plots
-from tracking.results import MEASURES, Result
-from tracking.tables import HEADS, best_values, interval, number
+from tracking.results import Result
+from tracking.tables import (
+    HEADS,
+    answer_cells,
+    answer_heads,
+    best_values,
+    interval,
+    number,
+    rows_of,
+    titles,
+)
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2329; --dim: #66707a; --line: #d9dee3; --paper: #fff;
@@ -61,8 +70,9 @@ def html_report(
         f"<h1>Comparison: {escape(title)}</h1>",
         f'<p class="warn">{escape(warning)}</p>' if warning else "",
         _origins(own),
-        *(_table(results, measure) for measure in MEASURES),
+        *(_table(results, measure) for measure in titles(results)),
         _notes(results),
+        _answers(own),
         *(_comparison(comparison) for comparison in comparisons),
         "<h2>Recall by field</h2><p class='dim'>Lenient recall with its 95% interval.</p>",
         recall_plots(results),
@@ -94,10 +104,10 @@ def _origins(own: Sequence[Result]) -> str:
 
 def _table(results: Sequence[Result], measure: str) -> str:
     best = best_values(results, measure)
-    rows = [_row(result, measure, best) for result in results]
+    rows = [_row(result, measure, best) for result in rows_of(results, measure)]
     heads = "<th>Model</th><th class='n'>n</th><th>Valid XML</th>"
     heads += "".join(f"<th>{head}</th>" for head in HEADS.values())
-    return f"<h2>{escape(MEASURES[measure])}</h2>{_scroll(heads, rows)}"
+    return f"<h2>{escape(titles(results)[measure])}</h2>{_scroll(heads, rows)}"
 
 
 def _row(result: Result, measure: str, best: dict[str, float]) -> str:
@@ -113,6 +123,19 @@ def _row(result: Result, measure: str, best: dict[str, float]) -> str:
     return (
         f"<tr{kind}><th>{escape(result.label)}</th><td class='n'>{result.n}</td>"
         f"<td>{number(result.valid_xml.value)}</td>{''.join(cells)}</tr>"
+    )
+
+
+def _answers(own: Sequence[Result]) -> str:
+    heads = "".join(f"<th>{head}</th>" for head in answer_heads())
+    rows = []
+    for result in own:
+        name, *cells = (escape(cell) for cell in answer_cells(result))
+        rows.append(f"<tr><th>{name}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+    return (
+        "<h2>Answers</h2><p class='dim'>Text kept: the annotation without its tags is the reference, "
+        "nothing invented and nothing lost. All authors right: every name of a citation, and no other."
+        f"</p>{_scroll(heads, rows)}"
     )
 
 

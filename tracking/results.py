@@ -25,6 +25,11 @@ MEASURES: Mapping[str, str] = {
     "recall_strict": "Table 3: Recall (strict)",
     "precision_strict": "Table 4: Precision (strict)",
 }
+# Beyond the paper: precision over citations whose gold has the field at all.
+RESTRICTED = {"precision_restricted": "Precision where the gold has the field (not in the paper)"}
+# Of all answers: shares in percent, then counts.
+SHARES = {"fidelity": "Text kept", "all_authors": "All authors right"}
+COUNTS = {"errors": "Failed", "truncated": "Truncated"}
 RECALL, RECALL_STRICT = "recall_lenient", "recall_strict"
 
 
@@ -59,6 +64,7 @@ class Result:
     data: str
     data_digest: str
     slices: Mapping[str, Sequence[Slice]]
+    answers: Mapping[str, float | None]
     predictions: Sequence[Mapping[str, Any]] | None = None
     run_id: str | None = None
     link: str | None = None
@@ -136,11 +142,17 @@ def result_from_report(report: Mapping[str, Any], name: str) -> Result:
         system=system,
         n=int(report["n"]),
         valid_xml=Cell(report["valid_xml"]),
-        measures={measure: _cells(report["fields"], measure) for measure in MEASURES},
+        measures={
+            measure: _cells(report["fields"], measure) for measure in (*MEASURES, *RESTRICTED)
+        },
         profile=str(report["profile"]),
         data=str(report["data"]),
         data_digest=str(report["data_digest"]),
         slices={by: _slices(parts) for by, parts in report["slices"].items()},
+        answers={
+            "overall": report["overall"][RECALL],
+            **{name: report[name] for name in (*SHARES, *COUNTS)},
+        },
     )
 
 
@@ -172,5 +184,6 @@ def _published(row: published.PublishedRow) -> Result:
         data=published.DATA,
         data_digest="published",
         slices={},
+        answers={},
         published=True,
     )

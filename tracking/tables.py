@@ -15,7 +15,7 @@ from rich.text import Text
 
 from reno_dspy.citation import FIELDS
 from tracking.paired import Comparison, comparison_cells
-from tracking.results import MEASURES, Cell, Result
+from tracking.results import COUNTS, MEASURES, RESTRICTED, SHARES, Cell, Result
 
 # The paper's column heads.
 HEADS = dict(
@@ -25,9 +25,32 @@ UNDEFINED = "–"
 PUBLISHED_NOTE = "published (other data)"
 
 
+def titles(results: Sequence[Result]) -> dict[str, str]:
+    """The tables to show, by measure: the paper's four and, where known, restricted precision."""
+    known = any(set(RESTRICTED) <= set(result.measures) for result in results)
+    return {**MEASURES, **(RESTRICTED if known else {})}
+
+
+def rows_of(results: Sequence[Result], measure: str) -> list[Result]:
+    """The results that have a measure; the paper's rows have no restricted precision."""
+    return [result for result in results if measure in result.measures]
+
+
+def answer_heads() -> list[str]:
+    """Heads of the table on answers as such."""
+    return ["Model", "n", "Valid XML", *SHARES.values(), "Recall overall", *COUNTS.values()]
+
+
+def answer_cells(result: Result) -> list[str]:
+    """A run's row of the table on answers as such."""
+    shares = [number(result.answers.get(name)) for name in (*SHARES, "overall")]
+    counts = [str(result.answers.get(name)) for name in COUNTS]
+    return [result.label, str(result.n), number(result.valid_xml.value), *shares, *counts]
+
+
 def best_values(results: Sequence[Result], measure: str) -> dict[str, float]:
     """The highest value of each field among runs of our own, where there are at least two."""
-    own = [result.measures[measure] for result in results if not result.published]
+    own = [row.measures[measure] for row in rows_of(results, measure) if not row.published]
     best = {}
     for field in FIELDS:
         values = [cells[field].value for cells in own]
@@ -55,7 +78,7 @@ def terminal_table(results: Sequence[Result], measure: str) -> Table:
     It fits 80 columns, so that none is cut off where a terminal or a pipe has no more.
     """
     table = Table(
-        title=MEASURES[measure],
+        title=titles(results)[measure],
         title_justify="left",
         title_style="bold",
         box=None,
@@ -66,7 +89,7 @@ def terminal_table(results: Sequence[Result], measure: str) -> Table:
     for head in ("XML", *HEADS.values()):
         table.add_column(head, justify="right", no_wrap=True, min_width=len(head))
     best = best_values(results, measure)
-    for result in results:
+    for result in rows_of(results, measure):
         cells = [_terminal_cell(result, measure, field, best) for field in FIELDS]
         name = Text(result.label, style="dim" if result.published else "")
         if not result.published:
@@ -92,7 +115,7 @@ def markdown_table(results: Sequence[Result], measure: str) -> str:
     heads = ["Model", "n", "Valid XML", *HEADS.values()]
     lines = [f"| {' | '.join(heads)} |", f"|---{'|---:' * (len(heads) - 1)}|"]
     best = best_values(results, measure)
-    for result in results:
+    for result in rows_of(results, measure):
         name = f"{result.label} *{PUBLISHED_NOTE}*" if result.published else result.label
         cells = [_markdown_cell(result, measure, field, best) for field in FIELDS]
         row = [name.replace("|", "\\|"), str(result.n), number(result.valid_xml.value), *cells]
@@ -108,6 +131,14 @@ def _markdown_cell(result: Result, measure: str, field: str, best: dict[str, flo
     return f"{shown} ({interval(cell)})" if interval(cell) else shown
 
 
+def markdown_answers(results: Sequence[Result]) -> str:
+    """The table on answers as such in Markdown, our own runs only."""
+    heads = answer_heads()
+    lines = [f"| {' | '.join(heads)} |", f"|---{'|---:' * (len(heads) - 1)}|"]
+    lines += [f"| {' | '.join(answer_cells(row))} |" for row in results if not row.published]
+    return "\n".join(lines) + "\n"
+
+
 def csv_table(results: Sequence[Result]) -> str:
     """All four tables, long: one line per run, measure and field; undefined is empty."""
     out = io.StringIO()
@@ -116,8 +147,8 @@ def csv_table(results: Sequence[Result]) -> str:
     writer.writerow([*heads, "field", "value", "low", "high"])
     for result in results:
         origin = [result.label, result.published, result.data, result.data_digest, result.profile]
-        for measure in MEASURES:
-            for field, cell in result.measures[measure].items():
+        for measure, cells in result.measures.items():
+            for field, cell in cells.items():
                 row = [*origin, result.n, result.valid_xml.value, measure, field]
                 writer.writerow([*row, cell.value, cell.low, cell.high])
     return out.getvalue()
@@ -136,4 +167,15 @@ def terminal_comparison(comparison: Comparison) -> Table:
     table.add_column("Verdict")
     for field, paired in comparison.fields.items():
         table.add_row(HEADS.get(field, "Overall"), *comparison_cells(paired))
+    return table
+
+
+def terminal_answers(results: Sequence[Result]) -> Table:
+    """The table on answers as such, for rich."""
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    for head in answer_heads():
+        table.add_column(head, justify="left" if head == "Model" else "right", overflow="fold")
+    for result in results:
+        if not result.published:
+            table.add_row(*answer_cells(result))
     return table

@@ -55,14 +55,21 @@ def command(
 
 def _show(compared: Compared, console: Console) -> None:
     from tracking.compare import NAME
-    from tracking.results import MEASURES
-    from tracking.tables import PUBLISHED_NOTE, terminal_comparison, terminal_table
+    from tracking.tables import (
+        PUBLISHED_NOTE,
+        terminal_answers,
+        terminal_comparison,
+        terminal_table,
+        titles,
+    )
 
     if compared.warning:
         console.print(f"[yellow]{compared.warning}[/yellow]\n", highlight=False)
-    for measure in MEASURES:
+    for measure in titles(compared.results):
         console.print(terminal_table(compared.results, measure))
         console.print()
+    console.print(terminal_answers(compared.results))
+    console.print()
     for comparison in compared.comparisons:
         console.print(terminal_comparison(comparison))
         console.print()
