@@ -16,36 +16,40 @@ from reno_dspy.systems.crf_tokens import (
     Token,
     look_of,
     next_class,
-    shape_of,
 )
 
 # What divides a reference into segments whose length and look tell titles from sources and places.
 _STOPS = frozenset('.,:;()[]?!"“”„«»/')
+_IN = frozenset(("In", "IN", "En", "EN", "Em", "EM", "en", "em"))
+# Made once: building these strings anew for every token would take a third of the time.
+_FIRST = tuple(f"first={i}" for i in range(10))
+_LAST = tuple(f"last={i}" for i in range(10))
+_AT = tuple(f"at={i}" for i in range(5))
+_AFTER = tuple(f"after-segment={i}" for i in range(6))
 
 
 def features(tokens: Sequence[Token]) -> list[list[str]]:
     """One list of feature strings for each token."""
     looks = [look_of(token.text) for token in tokens]
-    places = _places(tokens)
-    segments = _segments(tokens, looks)
+    places = _places(tokens, looks)
+    segments = _segments(looks)
     sentences = sentence_features(tokens, looks)
     edge = look_of("")
     padded = [edge, edge, edge, *looks, edge, edge, edge]
     rows = []
     for i, token in enumerate(tokens):
         before3, before2, before, own, after, after2, after3 = padded[i : i + 7]
+        near = f"{before.shape}|{own.shape}|{after.shape}"
         row = [
             *own.own,
             *before.before,
             *after.after,
             *before2.before2,
             *after2.after2,
-            f"s-3={before3.shape}",
-            f"s+3={after3.shape}",
             f"w-1w={before.word}|{own.word}",
             f"ww+1={own.word}|{after.word}",
-            f"s3={before.shape}|{own.shape}|{after.shape}",
-            f"s5={before2.shape}|{before.shape}|{own.shape}|{after.shape}|{after2.shape}",
+            f"s3={near}",
+            f"s5={before2.shape}|{near}|{after2.shape}",
             f"s-3-1={before3.shape}|{before2.shape}|{before.shape}|{own.shape}",
             f"s+1+3={own.shape}|{after.shape}|{after2.shape}|{after3.shape}",
             *places[i],
@@ -54,86 +58,79 @@ def features(tokens: Sequence[Token]) -> list[list[str]]:
         ]
         if token.spaced:
             row.append("spaced")
-        if i + 1 < len(tokens) and tokens[i + 1].spaced:
-            row.append("spaced+1")
         rows.append(row)
     return rows
 
 
-def _places(tokens: Sequence[Token]) -> list[list[str]]:
+def _places(tokens: Sequence[Token], looks: Sequence[Look]) -> list[tuple[str, ...]]:
     """Where a token stands: from either end, inside brackets or quotes, after what has been seen."""
-    rows, count = [], len(tokens)
-    depth, quoted, seen = 0, False, _Seen()
-    for i, token in enumerate(tokens):
-        text = token.text
-        if text in CLOSING:
-            depth = max(0, depth - 1)
-        row = [f"part={8 * i // count}", f"first={min(i, 9)}", f"last={min(count - i, 9)}"]
-        row.append(f"in={'(' if depth else ''}{chr(34) if quoted else ''}")
-        row += seen.features()
-        rows.append(row)
-        if text in OPENING:
-            depth += 1
-        elif text in QUOTES:
-            quoted = not quoted
-        seen.add(token)
+    rows, count, seen = [], len(tokens), _Seen()
+    for i, (token, look) in enumerate(zip(tokens, looks, strict=True)):
+        rows.append((_FIRST[min(i, 9)], _LAST[min(count - i, 9)], *seen.features))
+        seen.add(token.text, look.shape)
     return rows
 
 
 class _Seen:
-    """What has been read so far: a year, an `In:`, quotes, how many numbers, the last punctuation."""
+    """What has been read so far: a year, an `In:`, quotes, open brackets, numbers, the last marks."""
 
     def __init__(self) -> None:
-        self._year = self._inside = self._quote = False
-        self._numbers = 0
+        self._year = self._inside = self._quote = self._quoted = False
+        self._numbers = self._depth = 0
         self._marks = "||"
+        self.features = self._features()
 
-    def features(self) -> list[str]:
-        state = f"{self._year:d}{self._inside:d}{self._quote:d}"
-        return [
-            f"seen={state}",
+    def add(self, text: str, shape: str) -> None:
+        """Read one more token."""
+        if text.isalpha():
+            if text not in _IN or self._marks[-1] not in '.,?"':
+                return
+            self._inside = True
+        elif text.isdigit():
+            self._numbers += 1
+            self._year = self._year or shape == "Y"
+        else:
+            self._mark(text)
+        self.features = self._features()
+
+    def _mark(self, text: str) -> None:
+        self._marks = self._marks[-1] + text
+        if text in OPENING:
+            self._depth += 1
+        elif text in CLOSING:
+            self._depth = max(0, self._depth - 1)
+        elif text in QUOTES:
+            self._quote, self._quoted = True, not self._quoted
+
+    def _features(self) -> tuple[str, ...]:
+        return (
+            f"seen={self._year:d}{self._inside:d}{self._quote:d}",
             f"numbers={min(self._numbers, 5)}",
             f"marks={self._marks}",
-            f"seen-mark={state}{self._marks[-1]}",
-        ]
-
-    def add(self, token: Token) -> None:
-        text = token.text
-        if text.isdigit():
-            self._numbers += 1
-            self._year = self._year or shape_of(text) == "Y"
-        elif text in ("In", "IN", "En", "Em", "EN", "EM", "in", "em", "en"):
-            self._inside = self._inside or (self._marks[-1] in '.,"?' and text != "in")
-        elif text in QUOTES:
-            self._quote = True
-        if not text.isalnum():
-            self._marks = self._marks[-1] + text
+            f"in={min(self._depth, 1)}{self._quoted:d}",
+        )
 
 
-def _segments(tokens: Sequence[Token], looks: Sequence[Look]) -> list[list[str]]:
+def _segments(looks: Sequence[Look]) -> list[Sequence[str]]:
     """What lies between two punctuation marks: how long, how written, how it begins and ends."""
-    rows: list[list[str]] = []
+    rows: list[Sequence[str]] = []
     start = 0
-    while start < len(tokens):
+    while start < len(looks):
         end = start
-        while end < len(tokens) and tokens[end].text not in _STOPS:
+        while end < len(looks) and looks[end].word not in _STOPS:
             end += 1
-        inner = looks[start:end]
-        common = _segment(inner)
-        if inner:
-            common.append(f"open={looks[start - 1].shape if start else '|'}")
-            common.append(f"close={looks[end].shape if end < len(looks) else '|'}")
+        if end > start:
+            close = looks[end].shape if end < len(looks) else "|"
+            common = [*_segment(looks[start:end]), f"close={close}"]
             common.append(f"next={next_class(looks, end + 1)}")
-        rows += [[*common, f"at={min(i, 4)}"] for i in range(end - start)]
-        if end < len(tokens):
-            rows.append([f"after-segment={min(len(inner), 5)}"])
+            rows += [(*common, _AT[min(i, 4)]) for i in range(end - start)]
+        if end < len(looks):
+            rows.append((_AFTER[min(end - start, 5)],))
         start = end + 1
     return rows
 
 
 def _segment(looks: Sequence[Look]) -> list[str]:
-    if not looks:
-        return []
     capitals = sum(look.shape[0] == "A" for look in looks)
     return [
         f"length={min(len(looks), 8)}",

@@ -23,13 +23,12 @@ def sentence_features(tokens: Sequence[Token], looks: Sequence[Look]) -> list[li
             f"sentence={min(number, 5)}",
             f"sentences-left={min(left, 4)}",
             f"sentence-length={len(inner).bit_length()}|{min(digits, 3)}",
-            f"sentence-begin={inner[0].word if inner else ''}",
             f"prose={min(prose, 3)}|{min(words, 3)}",
             f"style={style}|{min(prose, 3)}|{dated:d}",
             f"style-sentence={style}|{min(number, 5)}",
             f"next-sentence={next_class(looks, end)}|{min(prose, 3)}",
         ]
-        rows += [[*common, f"sentence-at={min(i, 3)}"] for i in range(end - start)]
+        rows += [common] * (end - start)
         prose += words >= 2
         dated = dated or any(look.shape == "Y" for look in inner)
     return rows

@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 QUOTES = '"“”„«»‟″'
 OPENING, CLOSING = "([{", ")]}"
 _DASHES = "-‐‑‒–—"
 _TOKEN = re.compile(r"\d+|[^\W\d_]+|\S")
-_ROMAN = re.compile(r"[IVXLC]+|[ivxlc]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """`text[start:end]` of the reference; `spaced`: white space stands before it."""
 
     text: str
@@ -35,8 +33,7 @@ def tokenize(text: str) -> list[Token]:
     return tokens
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """What one token looks like, and the features that it and its neighbours get from that."""
 
     word: str
@@ -55,10 +52,6 @@ def look_of(text: str) -> Look:
     own = [f"w={word}", f"s={shape}"]
     if len(word) > 2:
         own += [f"p2={word[:2]}", f"p3={word[:3]}", f"x2={word[-2:]}", f"x3={word[-3:]}"]
-    if len(word) > 4:
-        own += [f"p4={word[:4]}", f"x4={word[-4:]}"]
-    if _ROMAN.fullmatch(text):
-        own.append("roman")
     return Look(
         word,
         shape,
