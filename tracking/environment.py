@@ -15,6 +15,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import click
+from click.core import ParameterSource
+
 PACKAGES = (
     "reno-dspy",
     "dspy",
@@ -46,16 +49,23 @@ _SHORTEST_SECRET = 8
 
 def about() -> dict[str, str]:
     """Tags that say what made a run: command line, user, our version, git commit (in a checkout)."""
-    command = command_line(sys.argv)
+    command = command_line(_words())
     tags = {
         "command": command,
         "mlflow.source.name": command,
         "mlflow.source.type": "LOCAL",
-        "mlflow.user": getpass.getuser(),
+        "mlflow.user": _user(),
         "version": _version("reno-dspy") or "unknown",
         PROCESS: f"{socket.gethostname()}:{os.getpid()}",
     }
     return tags | _git()
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container whose user has no name
+        return f"user {os.getuid()}"
 
 
 def versions() -> dict[str, str]:
@@ -64,9 +74,30 @@ def versions() -> dict[str, str]:
     return {"python": sys.version.split()[0], "platform": platform.platform()} | found
 
 
-def command_line(argv: list[str]) -> str:
+def _words() -> list[str]:
+    """The words of the command that runs: as given, or, inside `reno demo`, as that gave them."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return ["reno", *sys.argv[1:]]
+    words = context.command_path.split()
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            words += _given(parameter, context.params.get(name))
+    return words
+
+
+def _given(parameter: click.Parameter, value: Any) -> list[str]:
+    values = value if isinstance(value, list | tuple) else [value]
+    if isinstance(parameter, click.Argument):
+        return [str(one) for one in values]
+    if isinstance(value, bool):
+        return [parameter.opts[0] if value else parameter.secondary_opts[0]]
+    return [word for one in values for word in (parameter.opts[0], str(one))]
+
+
+def command_line(words: list[str]) -> str:
     """The command that reproduces a run, with the values of key-like options hidden."""
-    words = ["reno", *argv[1:]]
     shown = []
     for before, word in zip(["", *words], words, strict=False):
         flag = _SECRET_FLAG.match(before)

@@ -208,11 +208,19 @@ def _ending(journal: Journal, key: str) -> Iterator[None]:
         journal.add(key, "end", status="KILLED")
         raise
     except BaseException as error:
-        journal.add(key, "tags", values={"error": f"{type(error).__name__}: {error}"})
+        cause = _cause(error)
+        journal.add(key, "tags", values={"error": f"{type(cause).__name__}: {cause}"})
         journal.add(key, "text", text=traceback.format_exc(), name="error.txt")
         journal.add(key, "end", status="FAILED")
         raise
     journal.add(key, "end", status="FINISHED")
+
+
+def _cause(error: BaseException) -> BaseException:
+    """The error itself: of a group with one (asyncio's task groups), that one."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
 
 
 def flatten(values: Mapping[str, object], prefix: str = "") -> dict[str, str]:
