@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -103,10 +104,10 @@ def serve_cpu(
 
         app = make_app(models, max_tokens)
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2)
-        try:
+        # After a clean stop uvicorn raises the signal again; both then mean Ctrl-C.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        with suppress(KeyboardInterrupt):
             Server(config).run(sockets=[listener])
-        except KeyboardInterrupt:  # uvicorn raises the signal again after a clean stop
-            return
 
 
 def _load(base: Base, adapter: Adapter | None, context: int, slots: int) -> Served:

@@ -26,6 +26,7 @@ from trl import SFTConfig, SFTTrainer
 from finetune.base import Base, resolve_base
 from finetune.callbacks import BEST, LiveCallback, RecallCallback, best_of
 from finetune.cpu import halve_linears, has_bfloat16
+from finetune.cpu_trainer import CpuTrainer
 from finetune.data import TrainingData
 from finetune.manifest import Adapter, load_adapter
 from finetune.measure import DevSet
@@ -127,7 +128,8 @@ def _train(
     model = _with_lora(config, base)
     arguments = _arguments(config, run_dir / CHECKPOINTS)
     checkpoint = _last_checkpoint(run_dir / CHECKPOINTS)
-    trainer = SFTTrainer(
+    kind = SFTTrainer if torch.cuda.is_available() else CpuTrainer
+    trainer = kind(
         model,
         arguments,
         train_dataset=datasets.Dataset.from_list(to_records(rows, config.thinking)),
@@ -161,7 +163,7 @@ def _with_lora(config: FinetuneConfig, base: Base) -> Any:
     except ValueError as error:
         raise InputError(f"LoRA does not fit {base.name}: {error}") from error
     if not torch.cuda.is_available() and has_bfloat16():
-        # TRL multiplies by the head's weights itself, in the hidden states' float32.
+        # The trainer has its own head.
         halve_linears(model, keep=frozenset({"lm_head"}))
     return model
 
