@@ -259,11 +259,12 @@ def _jats_failed(record: Record) -> bool:
 
 
 def _nothing_left(done: Done) -> str:
-    reasons = ", ".join(
-        f"{reason} ({count})" for reason, count in done.tally.dropped.most_common(5)
-    )
+    tally = done.tally
+    reasons = [f"{reason} ({count})" for reason, count in tally.dropped.most_common(5)]
+    errors = {str(row["error"]) for row in done.rows() if row.get("error")} - set(tally.dropped)
+    reasons += sorted(errors)[:3]
     return (
-        f"The stage `{done.name}` left nothing: of {done.tally.into} {done.tally.unit_in}, none "
-        f"became {done.tally.unit_out}. Reasons: {reasons or 'see its file'}. "
+        f"The stage `{done.name}` left nothing: of {tally.into} {tally.unit_in}, none became "
+        f"{tally.unit_out}. Reasons: {'; '.join(reasons) or 'none given'}. "
         f"Each is in {done.path}."
     )

@@ -75,7 +75,8 @@ def _show(built: Built) -> None:
 
     table = Table(title="Build")
     for column in ("stage", "in", "out", "dropped", "why"):
-        table.add_column(column, justify="right" if column in ("in", "out", "dropped") else "left")
+        number = column in ("in", "out", "dropped")
+        table.add_column(column, justify="right" if number else "left", overflow="fold")
     for line in stage_lines(built.stages):
         table.add_row(*line)
     console = Console()

@@ -58,8 +58,10 @@ def fetch(config: FetchConfig, tracker: Tracker, *, fresh: bool = False) -> Fetc
         fetched = _fetch_all(chosen, config, run_dir, downloader)
         _tell(run, fetched, len(chosen))
     if not fetched.articles:
+        reasons = "; ".join(f"{error} ({n})" for error, n in fetched.errors.most_common(3))
         raise JobError(
-            f"No article is whole. What happened to each is in {run_dir / 'fetch.jsonl'}."
+            f"No article is whole: {reasons or 'there is none'}. What happened to each is in "
+            f"{run_dir / 'fetch.jsonl'}."
         )
     return fetched
 
@@ -87,7 +89,7 @@ def _fetch_all(
 
 
 def _files(item: Item, folder: Path, downloader: Downloader) -> Iterator[tuple[str, Outcome]]:
-    wanted: tuple[tuple[str, str | Path, Check], ...] = (
+    wanted: tuple[tuple[str, str | Path | None, Check], ...] = (
         ("xml", item.xml, is_xml),
         ("pdf", item.pdf, is_pdf),
     )
@@ -95,6 +97,8 @@ def _files(item: Item, folder: Path, downloader: Downloader) -> Iterator[tuple[s
         target = folder / f"{item.id}.{kind}"
         if isinstance(origin, str):
             yield kind, downloader.fetch(origin, target, check)
+        elif origin is None:
+            yield kind, Outcome(None, item.problem)
         else:
             yield kind, _copied(origin, target, check)
 

@@ -23,6 +23,7 @@ from reno_dspy.jats import parse_file
 SHIPPED = Path(__file__).with_name("platforms.yaml")
 # An archive may unpack to so many bytes a file: no bomb fills the disk.
 _MAX_UNPACKED = 256 * 2**20
+_SCIELO_PID = re.compile(r"S\d{4}-\d{3}[\dX]\d{13}")
 
 
 class Index(Config):
@@ -53,11 +54,15 @@ Platform = Annotated[Index | Archive | Jats, Field(discriminator="kind")]
 
 @dataclass(frozen=True)
 class Item:
-    """An article to fetch: addresses, or a file that is here already."""
+    """An article to fetch: addresses, or files that are here already.
+
+    `problem` says why the PDF has no address.
+    """
 
     id: str
-    pdf: str | Path
+    pdf: str | Path | None
     xml: str | Path
+    problem: str | None = None
 
 
 def read_platform(name: str, file: Path | None = None) -> Platform:
@@ -98,6 +103,11 @@ def _from_index(platform: Index, out: Path, downloader: Downloader) -> Iterator[
 
 
 def _from_archive(platform: Archive, out: Path, downloader: Downloader) -> Iterator[Item]:
+    if not platform.archive:
+        raise InputError(
+            f"The address of the archive is not known: write it into a copy of {SHIPPED.name} and "
+            "name that by --platforms."
+        )
     archive = _get(platform.archive, out / PurePosixPath(platform.archive).name, downloader)
     folder = out / "unpacked"
     files: dict[str, dict[str, Path]] = {}
@@ -153,13 +163,9 @@ def _from_jats(platform: Jats, jats: Path | None) -> Iterator[Item]:
     for path in files:
         values = _values(path)
         try:
-            url = platform.pdf.format_map(values)
+            yield Item(path.stem, platform.pdf.format_map(values), path)
         except KeyError as error:
-            raise InputError(
-                f"{path} has no {error} for the address {platform.pdf}; it has "
-                f"{', '.join(sorted(values))}."
-            ) from None
-        yield Item(path.stem, url, path)
+            yield Item(path.stem, None, path, f"the JATS has no {error} for the PDF's address")
 
 
 def _values(path: Path) -> dict[str, str]:
@@ -187,8 +193,9 @@ def _add_id(values: dict[str, str], element: etree._Element) -> None:
     if kind == "doi":
         values["doi"], values["doi_suffix"] = text, text.partition("/")[2]
     else:
-        values.setdefault("article_id", text)
-        values[f"id_{kind.removesuffix('-id').replace('-', '_')}"] = text
+        values.setdefault(f"id_{kind.removesuffix('-id').replace('-', '_')}", text)
+        if _SCIELO_PID.fullmatch(text):
+            values["scielo_pid"] = text
 
 
 def _get(url: str, target: Path, downloader: Downloader) -> Path:

@@ -177,6 +177,13 @@ def test_nothing_left_is_said_plainly(copied: Callable[[int], Path], tmp_path: P
         run(folder, tmp_path / "out")
 
 
+def test_an_entity_bomb_alone_is_named(copied: Callable[[int], Path], tmp_path: Path) -> None:
+    folder = copied(1)
+    next(folder.glob("*.xml")).write_text(BOMB)
+    with pytest.raises(JobError, match=r"`match` left nothing: .* declares XML entities"):
+        run(folder, tmp_path / "out")
+
+
 def test_a_changed_input_is_noticed(copied: Callable[[int], Path], tmp_path: Path) -> None:
     folder = copied(2)
     before = run(folder, tmp_path / "out")

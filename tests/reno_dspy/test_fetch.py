@@ -262,7 +262,7 @@ def test_an_archive(server: Server, tmp_path: Path) -> None:
 
 JATS = (
     '<article xml:lang="pt"><front><journal-meta><journal-id>rsp</journal-id></journal-meta>'
-    '<article-meta><article-id pub-id-type="publisher-id">S01</article-id>'
+    '<article-meta><article-id pub-id-type="publisher-id">S0034-89102013000100008</article-id>'
     '<article-id pub-id-type="doi">10.5555/x1</article-id><volume>7</volume></article-meta>'
     "</front></article>"
 )
@@ -273,13 +273,13 @@ def test_jats_at_hand(server: Server, tmp_path: Path) -> None:
     jats.mkdir()
     (jats / "one.xml").write_text(JATS)
     (tmp_path / "platforms.yaml").write_text(
-        f"scielo: {{kind: jats, pdf: '{server.url}/{{journal_id}}/{{article_id}}.pdf'}}\n"
+        f"scielo: {{kind: jats, pdf: '{server.url}/{{journal_id}}/{{scielo_pid}}.pdf'}}\n"
         f"redalyc: {{kind: jats, pdf: '{server.url}/{{issue}}.pdf'}}\n"
     )
-    server.pages["/rsp/S01.pdf"] = whole(PDF)
+    server.pages["/rsp/S0034-89102013000100008.pdf"] = whole(PDF)
     entry = read_corpus(run(server, tmp_path, "scielo", jats=jats))[0]
     assert (entry.id, entry.source, entry.doi) == ("one", "scielo", "10.5555/x1")
-    with pytest.raises(InputError, match=r"one\.xml has no 'issue'"):
+    with pytest.raises(JobError, match="the JATS has no 'issue' for the PDF's address"):
         run(server, tmp_path, "redalyc", jats=jats, out=tmp_path / "other")
     with pytest.raises(InputError, match="--jats"):
         run(server, tmp_path, "scielo", out=tmp_path / "third")
@@ -291,6 +291,12 @@ def test_wrong_requests_are_named(server: Server, tmp_path: Path) -> None:
         run(server, tmp_path, "ore")
     with pytest.raises(InputError, match="No platform 'arxiv'"):
         run(server, tmp_path, "arxiv")
+
+
+def test_an_archive_without_an_address(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "platforms.yaml").write_text("pkp: {kind: archive, archive: ''}\n")
+    with pytest.raises(InputError, match="address of the archive is not known"):
+        run(server, tmp_path, "pkp")
 
 
 def test_no_index_is_a_failed_job(server: Server, tmp_path: Path) -> None:
