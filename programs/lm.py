@@ -23,6 +23,7 @@ from dspy.utils.exceptions import (
     LMBillingError,
     LMConfigurationError,
     LMError,
+    LMNotConfiguredError,
     LMRateLimitError,
     LMServerError,
     LMTimeoutError,
@@ -102,6 +103,10 @@ def explain(error: Exception, lm: dspy.BaseLM) -> str:
     text = _hide_keys(getattr(error, "message", None) or str(error), lm.kwargs.get("api_key"))
     if isinstance(error, ContextWindowExceededError):
         return f"The prompt and the longest answer exceed the model's context: {text}"
+    if isinstance(error, LMNotConfiguredError):
+        names = " or ".join(f"${name}" for name in getattr(error, "env_keys", ()))
+        where = f" in {names}" if names else ""
+        return f"{lm.model} needs a key: put it{where} or in the variable that api_key_env names."
     if isinstance(error, LMTimeoutError) or "timed out" in text:
         return f"The endpoint{where} gave no answer in time: {text}"
     if isinstance(error, LMTransportError):

@@ -124,7 +124,7 @@ def _language_models(config: OptimizeConfig) -> Iterator[tuple[LMSpec, LMSpec]]:
 
         with local_server(EMBEDDED, None, config.out / "server.log") as endpoint:
             spec = LMSpec(model=f"openai/{endpoint.model}", api_base=endpoint.api_base)
-            yield _both(config, spec)
+            yield choose_lms(config, spec)
         return
     from programs.annotate import load_recipe
     from programs.lm import check_endpoint
@@ -132,13 +132,14 @@ def _language_models(config: OptimizeConfig) -> Iterator[tuple[LMSpec, LMSpec]]:
     spec = load_recipe(config.student).lm
     if config.api_base is not None:
         spec = spec.model_copy(update={"api_base": config.api_base})
-    specs = _both(config, spec)
+    specs = choose_lms(config, spec)
     for one in specs:
         check_endpoint(one)
     yield specs
 
 
-def _both(config: OptimizeConfig, student: LMSpec) -> tuple[LMSpec, LMSpec]:
+def choose_lms(config: OptimizeConfig, student: LMSpec) -> tuple[LMSpec, LMSpec]:
+    """The student's specification as the options change it, and the reflection LM's."""
     if config.max_tokens is not None:
         student = student.model_copy(update={"max_tokens": config.max_tokens})
     reflection = config.reflection or student.model_copy(update={"temperature": 1.0})

@@ -133,6 +133,12 @@ def test_a_missing_key_is_named() -> None:
         make_lm(LMSpec(model="openai/m", api_key_env="NO_SUCH_KEY_VARIABLE"))
 
 
+def test_a_public_api_without_its_key(monkeypatch: Any) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (answer,) = annotate(LMSpec(model="openai/gpt-4o", num_retries=0))
+    assert str(answer.error).startswith("openai/gpt-4o needs a key: put it in $OPENAI_API_KEY or")
+
+
 def test_no_key_goes_to_a_local_server(endpoint: Any, monkeypatch: Any) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-public-api-key")
     server = endpoint(lambda body: (200, "ok"))

@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from programs.config import LMSpec, OptimizeConfig
 from programs.prompts import load
 from programs.subsets import stratified
-from reno_dspy.cli.optimize import command
+from reno_dspy.cli.optimize import choose_lms, command
 from reno_dspy.cli.prompts import local_prompt
 from reno_dspy.dataset import Row, save
 from reno_dspy.errors import InputError, JobError
@@ -214,3 +215,23 @@ def test_final_measures_both_prompts_on_test(endpoint: Any, tmp_path: Path) -> N
     again = invoke(write_recipe(tmp_path), *options, "--no-tracking", "--final")
     assert again.stdout == result.stdout
     assert len(server.requests) == asked
+
+
+def test_which_reflection_lm_is_asked() -> None:
+    student = LMSpec(model="hosted_vllm/m", api_base="http://h/v1")
+    given = {"data": "d", "out": "o", "max_tokens": 64}
+
+    def pair(**options: Any) -> tuple[LMSpec, LMSpec]:
+        return choose_lms(OptimizeConfig.model_validate(given | options), student)
+
+    own, reflection = pair()
+    assert own.max_tokens == reflection.max_tokens == 64
+    assert (own.temperature, reflection.temperature) == (0.0, 1.0)
+    assert reflection.api_base == "http://h/v1"
+    # Another model is not at the student's endpoint.
+    assert pair(reflection_lm="openai/gpt-5")[1] == LMSpec(
+        model="openai/gpt-5", temperature=1.0, max_tokens=None
+    )
+    options = {"model": "hosted_vllm/big", "api_base": "http://other/v1", "max_tokens": 900}
+    assert pair(reflection=options)[1] == LMSpec.model_validate(options)
+    assert pair(reflection=options, reflection_lm="hosted_vllm/x")[1].model == "hosted_vllm/x"
