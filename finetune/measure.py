@@ -39,7 +39,10 @@ def measure(model: PreTrainedModel, dev: DevSet) -> dict[str, float | None]:
     context = max(map(len, prompts)) + dev.max_tokens + 1
     engine = Engine(model, stop_tokens(model, dev.tokenizer), min(16, len(prompts)), context)
     try:
-        futures = [engine.submit(Request(prompt, dev.max_tokens)) for prompt in prompts]
+        futures = [
+            engine.submit(Request(prompt, _longest(row, dev)))
+            for row, prompt in zip(dev.rows, prompts, strict=True)
+        ]
         answers = [future.result() for future in futures]
     finally:
         engine.close()
@@ -50,6 +53,11 @@ def measure(model: PreTrainedModel, dev: DevSet) -> dict[str, float | None]:
         for row, text in zip(dev.rows, texts, strict=True)
     ]
     return _summary(scores, answers)
+
+
+def _longest(row: Row, dev: DevSet) -> int:
+    """Tokens an answer may have: a good one tags its reference, so it is some times as long."""
+    return min(dev.max_tokens, 96 + 5 * len(dev.tokenizer(row.plaintext)["input_ids"]))
 
 
 def _tokens(row: Row, dev: DevSet) -> list[int]:
