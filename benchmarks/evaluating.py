@@ -4,8 +4,8 @@
 
 A local endpoint answers every request after 20 ms; 2,000 references, 64 at once. `reno evaluate` should
 reach 90 % of the rate of the bare DSPy program. What aiohttp and httpx reach with the same requests
-stands beside it: the gap is what DSPy itself costs. CPU is that of this process, for `reno evaluate` with its
-report.
+stands beside it: the gap is what DSPy itself costs. CPU is that of this process, for `reno evaluate`
+with its report.
 """
 
 from __future__ import annotations
