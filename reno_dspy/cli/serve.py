@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 @click.command("serve")
 @click.argument("base")
+@click.argument("vllm_options", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "--adapter", "adapters", multiple=True, type=click.Path(path_type=Path),
     help="Output of `reno finetune`; give it more than once to serve several.",
@@ -52,10 +53,12 @@ def command(
     engine: str,
     vllm_python: Path | None,
     merge: Path | None,
+    vllm_options: tuple[str, ...],
 ) -> None:
     """Serve a base model, or adapters on it, as an OpenAI-compatible endpoint.
 
-    BASE is `smollm2-135m` (ships), a model directory or a hub id. Runs until Ctrl-C or SIGTERM.
+    BASE is `smollm2-135m` (ships), a model directory or a hub id. Runs until Ctrl-C or SIGTERM. What
+    follows `--` goes to vLLM as it is: `reno serve BASE -- --gpu-memory-utilization 0.5`.
     """
     from finetune.serve import find_models, serve_cpu
     from finetune.vllm import find_python, serve_vllm
@@ -66,8 +69,13 @@ def command(
         return
     ready = partial(_print, adapters=checked)
     python = None if engine == "cpu" else find_python(vllm_python)
+    if vllm_options and python is None:
+        raise InputError(f"{' '.join(vllm_options)}: only vLLM takes further options.")
     if python is not None:
-        serve_vllm(python, found, checked, ready, host=host, port=port, context=context)
+        serve_vllm(
+            python, found, checked, ready,
+            host=host, port=port, context=context, options=vllm_options,
+        )  # fmt: skip
     elif engine == "vllm":
         raise InputError(
             "vLLM is not found. Install it in an environment of its own and name that with "
