@@ -15,6 +15,8 @@ from reno_dspy.stats import Paired, paired_difference
 from tracking.results import Result
 
 OVERALL = "overall"
+# With k citing articles a paired permutation test cannot give a p below 2 / 2^k: 0.0625 for five.
+FEWEST_ARTICLES = 6
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class Comparison:
     label: str
     baseline: str
     n: int
+    articles: int
     fields: Mapping[str, Paired | None]
 
 
@@ -73,7 +76,8 @@ def _compare(
         name: _difference(ours, base, column, clusters)
         for column, name in enumerate((*FIELDS, OVERALL))
     }
-    return Comparison(other.label, first.label, len(pairs), fields)
+    articles = len({name for name in clusters if name is not None}) + clusters.count(None)
+    return Comparison(other.label, first.label, len(pairs), articles, fields)
 
 
 def _difference(
@@ -91,31 +95,40 @@ def _difference(
     )
 
 
-def verdict(paired: Paired | None) -> str:
-    """A plain word on a difference."""
+def verdict(paired: Paired | None, articles: int) -> str:
+    """A plain word on a difference that was seen on so many citing articles."""
     if paired is None:
         return "not known"
-    return "no difference beyond noise" if paired.verdict == "noise" else paired.verdict
+    if paired.verdict != "noise":
+        return paired.verdict
+    if articles < FEWEST_ARTICLES and (paired.low > 0 or paired.high < 0):
+        return f"too few articles to tell ({articles})"
+    return "no difference beyond noise"
 
 
 def markdown_comparison(comparison: Comparison) -> str:
     """The differences in points, with intervals, p values and verdicts, in Markdown."""
     lines = [
         f"{comparison.label} minus {comparison.baseline}, lenient recall in points, on "
-        f"{comparison.n} references in pairs:",
+        f"{comparison.n} references of {comparison.articles} articles in pairs:",
         "",
         "| Field | Difference | 95% interval | p | Verdict |",
         "|---|---:|---:|---:|---|",
     ]
     for field, paired in comparison.fields.items():
-        lines.append(f"| {field} | {' | '.join(comparison_cells(paired))} |")
+        lines.append(f"| {field} | {' | '.join(comparison_cells(paired, comparison.articles))} |")
     return "\n".join(lines) + "\n"
 
 
-def comparison_cells(paired: Paired | None) -> tuple[str, str, str, str]:
+def comparison_cells(paired: Paired | None, articles: int) -> tuple[str, str, str, str]:
     """Difference, interval, p and verdict as text."""
     if paired is None:
-        return ("–", "–", "–", verdict(None))
+        return ("–", "–", "–", verdict(None, articles))
     low, high = 100 * paired.low, 100 * paired.high
     p = "<0.001" if paired.p < 0.001 else f"{paired.p:.3f}"
-    return (f"{100 * paired.difference:+.1f}", f"{low:+.1f} to {high:+.1f}", p, verdict(paired))
+    return (
+        f"{100 * paired.difference:+.1f}",
+        f"{low:+.1f} to {high:+.1f}",
+        p,
+        verdict(paired, articles),
+    )

@@ -155,13 +155,14 @@ def _notes(results: Sequence[Result]) -> str:
 def _comparison(comparison: Comparison) -> str:
     rows = []
     for field, paired in comparison.fields.items():
-        difference, ends, p, word = comparison_cells(paired)
+        difference, ends, p, word = comparison_cells(paired, comparison.articles)
         cells = f"<td>{difference}</td><td>{ends}</td><td>{p}</td><td class='word'>{word}</td>"
         rows.append(f"<tr><th>{HEADS.get(field, 'Overall')}</th>{cells}</tr>")
     heads = "<th>Field</th><th>Difference</th><th>95% interval</th><th>p</th><th class='word'>Verdict</th>"
     return (
         f"<h2>{escape(comparison.label)} against {escape(comparison.baseline)}</h2>"
-        f"<p class='dim'>Lenient recall in points, on the same {comparison.n} references.</p>"
+        f"<p class='dim'>Lenient recall in points, on the same {comparison.n} references of "
+        f"{comparison.articles} articles.</p>"
         f"{_scroll(heads, rows)}"
     )
 

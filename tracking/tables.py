@@ -158,7 +158,7 @@ def terminal_comparison(comparison: Comparison) -> Table:
     """The paired differences of one run against the first, for rich."""
     title = (
         f"{comparison.label} minus {comparison.baseline}: lenient recall in points, "
-        f"{comparison.n} references in pairs"
+        f"{comparison.n} references of {comparison.articles} articles in pairs"
     )
     table = Table(title=title, title_justify="left", title_style="bold", box=None)
     table.add_column("Field")
@@ -166,7 +166,7 @@ def terminal_comparison(comparison: Comparison) -> Table:
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column("Verdict")
     for field, paired in comparison.fields.items():
-        table.add_row(HEADS.get(field, "Overall"), *comparison_cells(paired))
+        table.add_row(HEADS.get(field, "Overall"), *comparison_cells(paired, comparison.articles))
     return table
 
 

@@ -16,6 +16,7 @@ from reno_dspy.tracker import NullTracker
 from tests.tracking.evaluations import evaluate_scripted, made_up_rows
 from tracking.compare import compare
 from tracking.mlflow_tracker import MlflowTracker
+from tracking.paired import verdict
 from tracking.results import check_comparable, load_results
 from tracking.runs import run_id_of
 from tracking.store import open_client
@@ -61,6 +62,18 @@ def test_a_real_difference_is_named_and_equal_answers_are_noise(
     assert (surname.verdict, comparison.n) == ("better", 40)
     assert issue is not None
     assert issue.verdict == "noise"
+
+
+def test_few_articles_do_not_pass_for_noise(tmp_path: Path) -> None:
+    names = [str(tmp_path / name) for name in ("weak", "better")]
+    for name, wrong in zip(names, (1.0, 0.0), strict=True):
+        evaluate_scripted(Path(name), NullTracker(), name, rows=made_up_rows(15), wrong=wrong)
+    [comparison] = compare(names, NullTracker(), out=tmp_path / "out").comparisons
+    assert verdict(comparison.fields["surname"], comparison.articles) == (
+        "too few articles to tell (3)"
+    )
+    assert verdict(comparison.fields["issue"], comparison.articles) == "no difference beyond noise"
+    assert verdict(None, 3) == "not known"
 
 
 def test_undefined_values_are_dashes(tmp_path: Path) -> None:
