@@ -49,10 +49,10 @@ _SHORTEST_SECRET = 8
 
 def about() -> dict[str, str]:
     """Tags that say what made a run: command line, user, our version, git commit (in a checkout)."""
-    command = command_line(_words())
+    words = _words()
     tags = {
-        "command": command,
-        "mlflow.source.name": command,
+        "command": command_line(words),
+        "mlflow.source.name": " ".join(words[:2]),
         "mlflow.source.type": "LOCAL",
         "mlflow.user": _user(),
         "version": _version("reno-dspy") or "unknown",

@@ -42,6 +42,9 @@ class Journal:
         self._write: Callable[[Event], None] | None = None
         self._lock = threading.RLock()
         self._known: dict[tuple[str, ...], Any] = {}
+        # A finished run that is opened again stays as it is until something new is told.
+        last = self.events[-1] if self.events else {}
+        self.asleep = last.get("run") == "" and last.get("status") == "FINISHED"
         for event in self.events:
             self._unknown(event)
 
@@ -62,13 +65,20 @@ class Journal:
         with self._lock:
             event = scrub({"do": do, "run": run, "at": _now(), **details})
             event = self._unknown(event)
-            if event is None:
+            if event is None or (self.asleep and do == "end"):
                 return
-            if self._write is None:
-                raise RuntimeError("The journal is not open for writing.")
-            self._write(event)
-            self.events.append(event)
+            if self.asleep:
+                self.asleep = False
+                self._keep({"do": "resume", "run": "", "at": _now()})
+                self.add("", "tags", values=about())
+            self._keep(event)
             self.told()
+
+    def _keep(self, event: Event) -> None:
+        if self._write is None:
+            raise RuntimeError("The journal is not open for writing.")
+        self._write(event)
+        self.events.append(event)
 
     def wall_seconds(self) -> float:
         """Seconds that the job ran, all its sessions together (to its last event each)."""
@@ -93,9 +103,10 @@ class Journal:
                 if self._remember((run, do, name, step), value, once=do == "params")
             }
             return {**event, "values": new} if new else None
-        if do in ("data", "text", "describe"):
+        if do in ("data", "text", "describe", "artifact"):
             told = {key: value for key, value in event.items() if key != "at"}
-            key = (run, do, event.get("name", ""), event.get("context", ""))
+            place = event.get("context", "") + event.get("path", "") + event.get("folder", "")
+            key = (run, do, event.get("name", ""), place)
             return event if self._remember(key, _digest(told)) else None
         return event
 
@@ -148,7 +159,9 @@ class JournalRun:
         """Keep where a file or directory lies; a store copies it."""
         inside = path.resolve().is_relative_to(self._journal.run_dir.resolve())
         shown = os.path.relpath(path, self._journal.run_dir) if inside else str(path.resolve())
-        self._journal.add(self._key, "artifact", path=shown, folder=folder)
+        self._journal.add(
+            self._key, "artifact", path=shown, folder=folder, sha256=_content_digest(path)
+        )
 
     def text(self, text: str, name: str) -> None:
         """Keep `text` as the artifact `name`."""
@@ -185,19 +198,25 @@ def open_run(
     journal: Journal, job: str, name: str, config: Mapping[str, object]
 ) -> Iterator[JournalRun]:
     """The job's own run: started or resumed, with configuration, environment, wall time, ending."""
-    if journal.events:
-        journal.add("", "resume")
-    else:
-        journal.add("", "start", job=job, name=name, identity=uuid4().hex)
     run = JournalRun(journal, "")
-    run.tags({"job": job, **about()})
-    run.params(config)
-    run.text(_json(scrub(dict(config))), "config.json")
-    run.text(_json(versions()), "environment.json")
+    if not journal.asleep:
+        if journal.events:
+            journal.add("", "resume")
+        else:
+            journal.add("", "start", job=job, name=name, identity=uuid4().hex)
+        run.tags({"job": job, **about()})
+        run.params(config)
+        run.text(_json(scrub(dict(config))), "config.json")
+        run.text(_json(versions()), "environment.json")
     with ExitStack() as stack:
         stack.enter_context(_ending(journal, ""))
-        stack.callback(lambda: run.metrics({"wall_s": journal.wall_seconds()}))
+        stack.callback(_tell_wall_time, journal, run)
         yield run
+
+
+def _tell_wall_time(journal: Journal, run: JournalRun) -> None:
+    if not journal.asleep:
+        run.metrics({"wall_s": journal.wall_seconds()})
 
 
 @contextmanager
@@ -245,6 +264,19 @@ def _dataset_digest(folder: Path) -> str | None:
 
 def _json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+
+
+def _content_digest(path: Path) -> str:
+    """Digest of a file, or of all files of a directory with their names; "" for neither."""
+    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    whole = hashlib.sha256()
+    for file in files:
+        if not file.is_file():
+            return ""
+        with open(file, "rb") as stream:
+            content = hashlib.file_digest(stream, "sha256").digest()
+        whole.update(os.path.relpath(file, path).encode() + b"\0" + content)
+    return whole.hexdigest()
 
 
 def _digest(value: Any) -> str:

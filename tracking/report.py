@@ -52,7 +52,7 @@ svg .label, svg .value { text-anchor: end; } svg .published text { fill: var(--d
 .gap { stroke: var(--own); stroke-width: 2; } .dot { fill: var(--own); stroke: var(--own); }
 .hollow { fill: var(--paper); } .published .dot { fill: var(--other); stroke: var(--other); }
 .published .hollow { fill: var(--paper); } .published .gap { stroke: var(--other); }
-@media (max-width: 40rem) { table { font-size: .82rem; } th, td { padding: .3rem .4rem; }
+@media (max-width: 52rem) { table { font-size: .82rem; } th, td { padding: .3rem .4rem; }
   th:first-child { min-width: 6.5rem; max-width: 8rem; } .n { display: none; }
   thead th, td.word { white-space: normal; }
   td small { font-size: .68rem; } }

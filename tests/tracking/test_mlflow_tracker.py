@@ -149,6 +149,31 @@ def test_a_long_run_shows_the_load_of_the_machine(
     assert "system/cpu_utilization_percentage" in client.get_run(run_id).data.metrics
 
 
+def test_a_finished_run_that_is_opened_again_stays_as_it_is(store: str, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    (out / "plots").mkdir(parents=True)
+    (out / "report.json").write_text("{}")
+
+    def job(value: float) -> Run:
+        with MlflowTracker(store).start("again", "n", run_dir=out, config={}) as run:
+            run.metrics({"recall": value})
+            run.artifact(out / "report.json")
+            run.artifact(out / "plots")
+        return open_client(store).get_run(run.id)
+
+    first = job(1.0)
+    journal = (out / "tracking.jsonl").read_text()
+    second = job(1.0)
+    assert (second.info.end_time, second.data.metrics) == (first.info.end_time, first.data.metrics)
+    assert (out / "tracking.jsonl").read_text() == journal
+    (out / "report.json").write_text('{"n": 2}')
+    third = job(2.0)
+    assert third.info.run_id == first.info.run_id
+    assert third.info.status == "FINISHED"
+    assert third.data.metrics["recall"] == 2.0
+    assert artifact(open_client(store), third.info.run_id, "report.json", tmp_path) == '{"n": 2}'
+
+
 KILLED_JOB = """
 import os, signal, sys
 from pathlib import Path
