@@ -23,6 +23,9 @@ Element: TypeAlias = etree._Element
 # A reference has some hundred characters; more than this is not an annotation of one.
 MAX_CHARACTERS = 1_000_000
 
+_PARSER = etree.XMLParser(
+    resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8"
+)
 _DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
 _FENCE = re.compile(r"\A\s*```[^\n`]*\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>\s*", re.DOTALL)
@@ -65,13 +68,9 @@ def parse(xml: str) -> Element:
     """
     if len(xml) > MAX_CHARACTERS:
         raise MalformedXml(f"longer than {MAX_CHARACTERS:,} characters")
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True,
-        encoding="utf-8",
-    )  # fmt: skip
     body = _DECLARATION.sub("", xml.removeprefix("\ufeff"), count=1).strip()
     try:
-        root = etree.fromstring(body.encode("utf-8"), parser)
+        root = etree.fromstring(body.encode("utf-8"), _PARSER)
     except (etree.XMLSyntaxError, UnicodeEncodeError) as error:
         raise MalformedXml(str(error)) from None
     if root.getroottree().docinfo.doctype:
@@ -81,13 +80,13 @@ def parse(xml: str) -> Element:
 
 def text_of(element: Element) -> str:
     """The element's text without tags, white space collapsed."""
-    return collapse("".join(element.itertext()))
+    return collapse("".join(element.itertext()) if len(element) else element.text or "")
 
 
 def name_of(element: Element) -> str:
     """The element's local name."""
-    name: str = etree.QName(element).localname
-    return name
+    tag: str = element.tag
+    return tag.rpartition("}")[2]
 
 
 def read_values(element: Element, names: Iterable[str] = FIELDS) -> Values:

@@ -110,6 +110,8 @@ def best_matching(
 
     Augmenting paths (Kuhn 1955): the number of pairs does not depend on the order of values.
     """
+    if len(golds) == len(preds) and all(golds) and list(golds) == list(preds):
+        return [(i, i) for i in range(len(golds))]
     near = [
         [j for j, pred in enumerate(preds) if _within(gold, pred, limit)]
         for gold, limit in zip(golds, thresholds, strict=True)
