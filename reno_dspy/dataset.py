@@ -130,10 +130,10 @@ def save(
     (out / MANIFEST).unlink(missing_ok=True)
     for name, rows in splits.items():
         write_bytes(out / "data" / f"{name}-00000-of-00001.parquet", _to_parquet(rows))
-    write_text(out / "README.md", _card_header(splits) + card)
     digest = hashlib.sha256(
         json.dumps({name: digest_rows(rows) for name, rows in splits.items()}).encode()
     ).hexdigest()[:16]
+    write_text(out / "README.md", _card_header(splits, digest) + card)
     files = [*sorted(out.rglob("*.parquet")), out / "README.md"]
     whole = {
         **manifest,
@@ -246,9 +246,15 @@ def _to_parquet(rows: Sequence[Row]) -> bytes:
     return data
 
 
-def _card_header(splits: Mapping[str, Sequence[Row]]) -> str:
+def _card_header(splits: Mapping[str, Sequence[Row]], digest: str) -> str:
+    """What `datasets` reads of the card.
+
+    It caches by the folder's name and this header, not by content: with the digest in it, a data set
+    that was built again (or another one of that name) is not answered from the cache.
+    """
     parts = "".join(f"  - split: {name}\n    path: data/{name}-*.parquet\n" for name in splits)
-    return f"---\nconfigs:\n- config_name: default\n  data_files:\n{parts}---\n"
+    head = f"configs:\n- config_name: default\n  description: digest {digest}\n"
+    return f"---\n{head}  data_files:\n{parts}---\n"
 
 
 def _name(path: Path) -> str:
