@@ -96,7 +96,7 @@ def _plan(
         Step(
             "Fine-tune it with LoRA",
             ("finetune", "smollm2-135m", "--data", data, "--out", str(out / "finetune"),
-             "--max-steps", str(steps)),
+             "--max-steps", str(steps), "--set", "dev.rows=8"),
             300,
         ),
         Step(
