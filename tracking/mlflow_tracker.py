@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from tracking.journal import STATE, Event, Journal, JournalRun, open_run
 from tracking.lineage import NOTE, link_neighbours
 from tracking.logged_models import Models
 from tracking.machine import watching_the_machine
-from tracking.store import experiment_id, open_client, public_uri, store_uri
+from tracking.store import cannot_reach, experiment_id, open_client, public_uri, store_uri
 
 if TYPE_CHECKING:
     from mlflow.entities import Param, RunTag
@@ -53,7 +53,7 @@ class MlflowTracker:
         cannot be reached is reported once; the job goes on and the journal keeps all.
         """
         journal = Journal(run_dir)
-        sender = Sender(journal, self.uri)
+        sender = Sender(journal, self.uri, lambda trouble: _job_goes_on(trouble, run_dir))
         journal.told = sender.send
         journal.run_id = sender.run_id
         with journal.writing():
@@ -75,19 +75,27 @@ def log_run_dir(run_dir: Path, uri: str | None = None) -> str:
     journal = Journal(run_dir)
     if not journal.events:
         raise InputError(f"{run_dir} keeps no record of a run (no tracking.jsonl): nothing to log.")
-    sender = Sender(journal, uri or store_uri())
+    troubles: list[str] = []
+    sender = Sender(journal, uri or store_uri(), troubles.append)
     sender.send()
     sender.close()
-    if sender.trouble is not None:
-        raise JobError(f"{_cannot_reach(sender.uri, sender.trouble)} Try again when it is back.")
+    if troubles:
+        raise JobError(f"{troubles[0]} Try again when it is back.")
     return str(sender.run_id(""))
+
+
+def _job_goes_on(trouble: str, run_dir: Path) -> None:
+    later = f"reno runs log {run_dir}"
+    print(f"\nreno: {trouble} The job goes on; write the run later with: {later}", file=sys.stderr)
 
 
 class Sender:
     """Sends a journal's events, in order, to one store; remembers how far it came."""
 
-    def __init__(self, journal: Journal, uri: str) -> None:
+    def __init__(self, journal: Journal, uri: str, tell: Callable[[str], None]) -> None:
+        """`tell` is called with the first failure, in a sentence."""
         self.uri = uri
+        self._tell = tell
         self.trouble: Exception | None = None
         self._journal = journal
         self._client: MlflowClient | None = None
@@ -115,11 +123,7 @@ class Sender:
                 self._sent += 1
         except Exception as error:  # whatever fails here, the job must go on
             self.trouble = error
-            print(
-                f"\nreno: {_cannot_reach(self.uri, error)} The job goes on; write the run later "
-                f"with: reno runs log {self._journal.run_dir}",
-                file=sys.stderr,
-            )
+            self._tell(cannot_reach(self.uri, error))
 
     def close(self) -> None:
         """Remember what was sent."""
@@ -186,13 +190,6 @@ class Sender:
             run = client.create_run(experiment, event["at"], tags, run_name=event["name"])
         self._runs[event["run"]] = str(run.info.run_id)
         self.close()
-
-
-def _cannot_reach(uri: str, error: Exception) -> str:
-    reason = (
-        str(error).strip().splitlines()[0][:300] if str(error).strip() else type(error).__name__
-    )
-    return f"Tracking: cannot write to the MLflow store {public_uri(uri)} ({public_uri(reason)})."
 
 
 def _read_state(path: Path) -> dict[str, Any]:

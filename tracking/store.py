@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reno_dspy.errors import InputError
+from reno_dspy.errors import InputError, JobError
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -70,7 +70,10 @@ def open_client(uri: str | None = None) -> MlflowClient:
 
 
 def open_existing() -> MlflowClient:
-    """A client of the store, to read. Raises InputError where a local one does not exist yet."""
+    """A client of the store, to read.
+
+    Raises InputError where a local one does not exist yet, JobError where it cannot be reached.
+    """
     uri = store_uri()
     database = Path(uri.removeprefix("sqlite:///"))
     if uri.startswith("sqlite:///") and not database.is_file():
@@ -78,7 +81,20 @@ def open_existing() -> MlflowClient:
             f"There are no runs yet: {database} does not exist. Run a job here first, change to the "
             "directory where one ran, or set MLFLOW_TRACKING_URI."
         )
-    return open_client(uri)
+    client = open_client(uri)
+    try:
+        client.search_experiments(max_results=1)
+    except Exception as error:  # MLflow has one exception for all, and lets others through
+        raise JobError(f"{cannot_reach(uri, error)} Check that the server is up.") from error
+    return client
+
+
+def cannot_reach(uri: str, error: Exception) -> str:
+    """A store's failure in one sentence, without user name and password."""
+    text = str(error).strip() or type(error).__name__
+    found = re.search(r"\[Errno -?\d+\] [\w ]+", text)
+    reason = found.group() if found else text.splitlines()[0][:300]
+    return f"Tracking: the MLflow store {public_uri(uri)} cannot be used ({public_uri(reason)})."
 
 
 def prepare_environment() -> None:

@@ -97,9 +97,10 @@ def clean_(dry_run: bool, delete_failed: bool) -> None:
 def published() -> None:
     """Put the paper's tables 1-4 into MLflow as runs tagged `published`, beside the evaluations."""
     from tracking.published import import_published
-    from tracking.store import open_client, public_uri, store_uri
+    from tracking.store import open_client, open_existing, public_uri, store_uri
 
-    ids = import_published(open_client())
+    open_client()  # a new local store is made
+    ids = import_published(open_existing())
     click.echo(
         f"{len(ids)} published rows are in {public_uri(store_uri())} (tag published = true)."
     )

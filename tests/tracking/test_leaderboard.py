@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from reno_dspy.cli.leaderboard import command
-from reno_dspy.errors import InputError
+from reno_dspy.errors import InputError, JobError
 from tests.tracking.evaluations import evaluate_scripted, made_up_rows
 from tracking.leaderboard import leaderboard
 from tracking.mlflow_tracker import MlflowTracker
@@ -49,6 +49,13 @@ def test_data_and_profile_are_chosen(evaluated: Path) -> None:
         leaderboard(open_client(), data="nothing")
     with pytest.raises(InputError, match="normalized"):
         leaderboard(open_client(), profile="normalized")
+
+
+def test_a_store_out_of_reach_is_said_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://user:secret@127.0.0.1:9")
+    with pytest.raises(JobError, match="Connection refused") as error:
+        CliRunner().invoke(command, [], catch_exceptions=False)
+    assert "secret" not in str(error.value)
 
 
 def test_the_command_prints_ranks_and_published_rows(evaluated: Path) -> None:

@@ -225,7 +225,7 @@ def test_a_store_out_of_reach_is_said_once_and_logged_later(
         run.metrics(METRICS)
         run.text("x", "a.txt")
     said = capsys.readouterr().err
-    assert said.count("cannot write to the MLflow store") == 1
+    assert said.count("cannot be used") == 1
     assert f"reno runs log {out}" in said
     assert "pw" not in said + "".join(p.read_text() for p in out.glob("tracking.*"))
     first = log_run_dir(out, store)
