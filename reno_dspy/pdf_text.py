@@ -137,23 +137,24 @@ class _Text:
         # pdfium counts UTF-16 units; letters beyond the basic plane (mathematics) count twice.
         self._wide = [found.start() for found in _WIDE.finditer(self.chars)]
 
-    def _index(self, index: int) -> int:
+    def number(self, index: int) -> int:
+        """The number that pdfium gives the character at `index`; the other methods take it."""
         shift = bisect.bisect_left(self._wide, index) if self._wide else 0
-        char: int = pdfium.FPDFText_GetCharIndexFromTextIndex(self._page, index + shift)
-        return char
+        number: int = pdfium.FPDFText_GetCharIndexFromTextIndex(self._page, index + shift)
+        return number
 
-    def origin(self, index: int) -> tuple[float, float]:
+    def origin(self, number: int) -> tuple[float, float]:
         """Left end and base line of a character, in points."""
-        pdfium.FPDFText_GetCharOrigin(self._page, self._index(index), self._x, self._y)
+        pdfium.FPDFText_GetCharOrigin(self._page, number, self._x, self._y)
         return self._x.value, self._y.value
 
-    def angle(self, index: int) -> int:
+    def angle(self, number: int) -> int:
         """The angle of a character, in degrees."""
-        return round(math.degrees(pdfium.FPDFText_GetCharAngle(self._page, self._index(index))))
+        return round(math.degrees(pdfium.FPDFText_GetCharAngle(self._page, number)))
 
-    def right(self, index: int) -> float:
+    def right(self, number: int) -> float:
         """The right edge of a character, in points."""
-        pdfium.FPDFText_GetCharBox(self._page, self._index(index), *self._box)
+        pdfium.FPDFText_GetCharBox(self._page, number, *self._box)
         return self._box[1].value
 
 
@@ -165,7 +166,8 @@ def _located(text: _Text, start: int, end: int, hyphen: str) -> Iterator[Line]:
         end -= 1
     if start == end:
         return
-    (left, base), (last, last_base) = text.origin(start), text.origin(end - 1)
+    first_number, last_number = text.number(start), text.number(end - 1)
+    (left, base), (last, last_base) = text.origin(first_number), text.origin(last_number)
     if abs(base - last_base) > _GLUED_JUMP or last < left:
         cut = _glued_at(text, start, end)
         if cut is not None:
@@ -173,13 +175,15 @@ def _located(text: _Text, start: int, end: int, hyphen: str) -> Iterator[Line]:
             yield from _located(text, cut, end, hyphen)
             return
     line = _clean(chars[start:end]) + hyphen
-    yield Line(line, left, text.right(end - 1), base, text.angle(start))
+    yield Line(line, left, text.right(last_number), base, text.angle(first_number))
 
 
 def _glued_at(text: _Text, start: int, end: int) -> int | None:
-    base = text.origin(start)[1]
+    base = text.origin(text.number(start))[1]
     for index in range(start + 1, end):
-        if not text.chars[index].isspace() and abs(text.origin(index)[1] - base) > _GLUED_JUMP:
+        if text.chars[index].isspace():
+            continue
+        if abs(text.origin(text.number(index))[1] - base) > _GLUED_JUMP:
             return index
     return None
 
