@@ -4,8 +4,7 @@
 
 A local endpoint answers every request after 20 ms; 2,000 references, 64 at once. `reno evaluate` should
 reach 90 % of the rate of the bare DSPy program. What aiohttp and httpx reach with the same requests
-stands beside it: the gap is what DSPy itself costs. CPU is that of this process, for `reno evaluate`
-with its report.
+stands beside it: the gap is what DSPy itself costs. CPU is that of this process.
 """
 
 from __future__ import annotations
@@ -57,18 +56,20 @@ def main(references: int, at_once: int, rounds: int) -> None:
 
 def with_evaluate(url: str, texts: list[str], at_once: int) -> float:
     """Seconds that `reno evaluate` takes, from the first request to the last written answer."""
-    from reno_dspy.dataset import Dataset, Row
-    from reno_dspy.evaluate import EvaluateConfig, evaluate
-    from reno_dspy.tracker import NullTracker
+    from reno_dspy.dataset import Row
+    from reno_dspy.evaluate import EvaluateConfig, answer
+    from reno_dspy.rundir import JsonlLog
+    from reno_dspy.tracker import NullRun
 
     rows = tuple(Row(None, text, ANSWER, "made", citing_article_id=text) for text in texts)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
         config = EvaluateConfig(system="made", data="made", out=out, concurrency=at_once)
-        dataset = Dataset(rows, "made", "made", None)
-        report = evaluate(config, _system(url), dataset, NullTracker())
-        assert report.errors == 0
-        seconds: float = json.loads((out / "timing.json").read_text())["seconds"]
+        system = _system(url)
+        started = time.perf_counter()
+        records = answer(system, rows, JsonlLog(out / "log.jsonl"), config, NullRun())
+        seconds = time.perf_counter() - started
+        assert all(record["error"] is None for record in records)
     return seconds
 
 

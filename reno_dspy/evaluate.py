@@ -20,7 +20,7 @@ from reno_dspy.config import Config
 from reno_dspy.dataset import Dataset, Row
 from reno_dspy.errors import InputError, JobError
 from reno_dspy.progress import Bar, bar
-from reno_dspy.report import Report, citation_table, make_report, score_records
+from reno_dspy.report import Report, citation_table, report_scores, score_records
 from reno_dspy.rundir import JsonlLog, RunDir, write_json, write_text
 from reno_dspy.systems import Completion, System
 from reno_dspy.tracker import Run, Tracker
@@ -73,25 +73,26 @@ def evaluate(
     name = f"{system.name} on {dataset.ref().name} ({len(dataset.rows)})"
     with tracker.start("evaluate", name, run_dir=run_dir.path, config=wanted) as run:
         _introduce(run, config, system, dataset)
-        started = time.monotonic()
-        records = answer(system, dataset.rows, run_dir.log(PREDICTIONS), config)
-        seconds = time.monotonic() - started
-        report = make_report(
-            records, config.profile, system=system.name, identity=dict(system.identity()),
+        records = answer(system, dataset.rows, run_dir.log(PREDICTIONS), config, run)
+        scores = score_records(records, config.profile)
+        report = report_scores(
+            records, scores, config.profile, system=system.name, identity=dict(system.identity()),
             data=dataset.ref().name, data_digest=dataset.digest,
         )  # fmt: skip
-        _keep(run_dir, run, records, report, seconds)
+        _keep(run_dir, run, records, citation_table(records, scores), report)
     return report
 
 
 def answer(
-    system: System, rows: Sequence[Row], log: JsonlLog, config: EvaluateConfig
+    system: System, rows: Sequence[Row], log: JsonlLog, config: EvaluateConfig, run: Run
 ) -> list[dict[str, Any]]:
     """Answers of `system` for every row, in order: those in `log` that did not fail, and new ones."""
     done = {record["index"]: record for record in log.read()}
     pending = [i for i in range(len(rows)) if i not in done or done[i]["error"] is not None]
     if pending:
+        started = time.monotonic()
         asyncio.run(_answer_pending(system, rows, pending, log, config))
+        run.metrics({"seconds": time.monotonic() - started})
     records = {record["index"]: record for record in log.read()}
     return [records[i] for i in range(len(rows))]
 
@@ -181,7 +182,6 @@ def _introduce(run: Run, config: EvaluateConfig, system: System, dataset: Datase
         "system": system.name, "data": dataset.ref().name, "profile": config.profile,
         "uses.data": dataset.digest, **uses,
     })  # fmt: skip
-    run.params(dict(identity))
     run.data(dataset.ref(), "test")
 
 
@@ -190,20 +190,13 @@ def _digests(identity: Any) -> Iterator[str]:
 
 
 def _keep(
-    run_dir: RunDir,
-    run: Run,
-    records: Sequence[dict[str, Any]],
-    report: Report,
-    seconds: float,
+    run_dir: RunDir, run: Run, records: Sequence[dict[str, Any]], table: str, report: Report
 ) -> None:
     """Write the run's results, whole, and tell the tracker; report.json comes last."""
     JsonlLog(run_dir / PREDICTIONS).replace(records)
-    write_text(
-        run_dir / "citations.csv", citation_table(records, score_records(records, report.profile))
-    )
-    write_json(run_dir / "timing.json", {"seconds": seconds, "answers": len(records)})
+    write_text(run_dir / "citations.csv", table)
     write_json(run_dir / REPORT, report.to_json())
-    run.metrics(report.to_metrics() | {"seconds": seconds})
+    run.metrics(report.to_metrics())
     for name in (PREDICTIONS, "citations.csv", REPORT):
         run.artifact(run_dir / name)
     run.describe(describe(report))

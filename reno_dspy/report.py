@@ -119,8 +119,17 @@ def score_records(records: Sequence[Mapping[str, Any]], profile: str) -> list[Ci
 def make_report(
     records: Sequence[Mapping[str, Any]], profile: str = "paper", **origin: Any
 ) -> Report:
-    """Report on stored predictions; `origin` fills system, identity, data and data_digest."""
-    scores = score_records(records, profile)
+    """Score stored predictions and report; `origin` fills system, identity, data and data_digest."""
+    return report_scores(records, score_records(records, profile), profile, **origin)
+
+
+def report_scores(
+    records: Sequence[Mapping[str, Any]],
+    scores: Sequence[CitationScore],
+    profile: str,
+    **origin: Any,
+) -> Report:
+    """Report on predictions that were scored already."""
     clusters = [record.get("citing_article") for record in records]
     counts = count_arrays(scores)
     return Report(
