@@ -42,7 +42,7 @@ class EmbeddedSystem:
         log: Path = Path("embedded.server.log"),
     ) -> None:
         self._adapter = load_adapter(adapter) if adapter else None
-        self._prompt = prompts.load(prompt or _own_prompt(self._adapter))
+        self.prompt = prompts.load(prompt or _own_prompt(self._adapter))
         self._max_tokens = max_tokens or 1024
         self._log = log
         self._stack = ExitStack()
@@ -58,8 +58,8 @@ class EmbeddedSystem:
             "model": self.model,
             "temperature": "0.0",
             "max_tokens": str(self._max_tokens),
-            "prompt": self._prompt.name,
-            "prompt_digest": self._prompt.digest,
+            "prompt": self.prompt.name,
+            "prompt_digest": self.prompt.digest,
         }
 
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
@@ -84,7 +84,7 @@ class EmbeddedSystem:
             temperature=0.0,
             max_tokens=self._max_tokens,
         )
-        return LMSystem(self.name, spec, self._prompt, self.concurrency)
+        return LMSystem(self.name, spec, self.prompt, self.concurrency)
 
 
 def shipped_adapter() -> Path | None:

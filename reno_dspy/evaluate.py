@@ -32,7 +32,9 @@ REPORT = "report.json"
 class EvaluateConfig(Config):
     """Options of `reno evaluate`."""
 
-    free: ClassVar[frozenset[str]] = frozenset({"out", "concurrency", "max_errors", "api_base"})
+    free: ClassVar[frozenset[str]] = frozenset(
+        {"out", "concurrency", "max_errors", "api_base", "trace"}
+    )
 
     system: str = Field(
         description="Name of a system that ships, or a YAML file that tells of one."
@@ -50,6 +52,11 @@ class EvaluateConfig(Config):
     concurrency: int | None = Field(None, ge=1, description="Calls at once, over the system's.")
     max_errors: float = Field(
         0.2, ge=0, le=1, description="Stop when more than this share of the rows fails."
+    )
+    trace: str | None = Field(
+        None,
+        pattern=r"^(all|[1-9]\d*)$",
+        description="MLflow traces of the first N answers, or all.",
     )
 
 

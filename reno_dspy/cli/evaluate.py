@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from reno_dspy.cli.options import job_options
 from reno_dspy.evaluate import EvaluateConfig
+from reno_dspy.systems import System
 
 
 @click.command("evaluate")
@@ -27,7 +30,18 @@ def command(config: EvaluateConfig, *, fresh: bool, tracking: bool) -> None:
     dataset = load(config.data, split, config.limit, config.seed)
     with open_system(config, config.out / "server.log") as system:
         report = evaluate(config, system, dataset, open_tracker(tracking), fresh=fresh)
+        if config.trace is not None and tracking:
+            _trace(config.out, config.trace, system)
     print_report(report)
     click.echo(
         f"Written to {config.out} (report.json, predictions.jsonl, citations.csv).", err=True
     )
+
+
+def _trace(run_dir: Path, count: str, system: System) -> None:
+    from programs.adapter import render_messages
+    from tracking.traces import log_traces
+
+    prompt = getattr(system, "prompt", None)
+    render = (lambda reference: render_messages(prompt, reference)) if prompt else None
+    log_traces(run_dir, None if count == "all" else int(count), render)
