@@ -88,7 +88,8 @@ def load_extractor(name: str) -> LMExtractor:
     """
     recipe = load_recipe(name)
     spec = recipe.lm
-    longest = None if spec.max_tokens is None else max(spec.max_tokens, 2048)
+    # A chunk holds many references; an LM recipe made for annotating one says nothing of that.
+    longest = spec.max_tokens if "max_tokens" in spec.model_fields_set else 2048
     return LMExtractor(
         spec.model_copy(update={"max_tokens": longest}), prompts.load(recipe.extract_prompt)
     )
