@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -17,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reno_dspy.dataset import sha256_file
 from reno_dspy.errors import InputError
-from reno_dspy.rundir import write_text
+from reno_dspy.rundir import cache_dir, sha256_file, write_text
 
 EMBEDDED = "smollm2-135m"
 TINY = "tiny"
@@ -39,11 +37,6 @@ class Base:
     name: str
     path: Path
     revision: str
-
-
-def cache_dir() -> Path:
-    """Where converted models are kept."""
-    return Path(os.environ.get("RENO_CACHE") or Path.home() / ".cache" / "reno-dspy")
 
 
 def resolve_base(name: str) -> Base:

@@ -20,8 +20,8 @@ from finetune.rows import RowsReport
 from programs import prompts
 from programs.prompts import Prompt
 from reno_dspy.citation import FIELDS
-from reno_dspy.dataset import Dataset, sha256_file
-from reno_dspy.rundir import RunDir, write_json, write_text
+from reno_dspy.dataset import Dataset
+from reno_dspy.rundir import RunDir, sha256_file, write_json, write_text
 
 ADAPTER = "adapter"
 _PACKAGES = ("torch", "transformers", "trl", "peft")

@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from finetune.base import Base, cache_dir, resolve_base
+from finetune.base import Base, resolve_base
 from finetune.manifest import PROMPT, Adapter, load_adapter
 from reno_dspy.errors import InputError, JobError
-from reno_dspy.rundir import write_json, write_text
+from reno_dspy.rundir import cache_dir, write_json, write_text
 
 if TYPE_CHECKING:
     from finetune.server import Served

@@ -84,7 +84,7 @@ class LMExtractor:
 def load_extractor(name: str) -> LMExtractor:
     """The extractor on the LM of a system recipe (a file, or a name that ships).
 
-    Its longest answer is at least as long as what it is shown.
+    Its longest answer is the recipe's, or 2,048 tokens where the recipe names none.
     """
     recipe = load_recipe(name)
     spec = recipe.lm

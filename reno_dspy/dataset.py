@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from reno_dspy.errors import InputError
-from reno_dspy.rundir import write_bytes, write_json, write_text
+from reno_dspy.rundir import sha256_file, write_bytes, write_json, write_text
 from reno_dspy.tracker import DataRef
 
 SPLITS = ("train", "dev", "test")
@@ -144,12 +144,6 @@ def save(
     }
     write_json(out / MANIFEST, whole)
     return digest
-
-
-def sha256_file(path: Path) -> str:
-    """The SHA-256 of a file's bytes, in hexadecimal."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_records(path: Path) -> Iterator[dict[str, Any]]:

@@ -9,9 +9,7 @@ Results are cached under the sha256 of the PDF.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import resource
 import select
 import subprocess
@@ -24,7 +22,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from reno_dspy.errors import JobError
-from reno_dspy.rundir import write_text
+from reno_dspy.rundir import cache_dir, sha256_file, write_text
 
 if TYPE_CHECKING:
     from markitdown import MarkItDown
@@ -43,17 +41,6 @@ class Document:
     sha256: str
     markdown: str
     error: str | None = None
-
-
-def cache_dir() -> Path:
-    """Where converted texts and models are kept: `$RENO_CACHE`, else `~/.cache/reno-dspy`."""
-    return Path(os.environ.get("RENO_CACHE") or Path.home() / ".cache" / "reno-dspy")
-
-
-def sha256_of(path: Path) -> str:
-    """The sha256 of a file, in hexadecimal. Raises OSError when it cannot be read."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def looks_like_pdf(path: Path) -> bool:
@@ -133,7 +120,7 @@ class Converter:
 
     def _convert(self, path: Path) -> Document:
         try:
-            sha256 = sha256_of(path)
+            sha256 = sha256_file(path)
             if not looks_like_pdf(path):
                 return Document(sha256, "", "not a PDF (no %PDF- at its start)")
         except OSError as error:

@@ -10,11 +10,11 @@ from reno_dspy import build_report, build_steps, parallel, sampling
 from reno_dspy.build_config import STAGES, BuildConfig
 from reno_dspy.build_steps import Describer, Extractor
 from reno_dspy.corpora.manifest import Entry
-from reno_dspy.documents import Document, sha256_of
+from reno_dspy.documents import Document
 from reno_dspy.errors import JobError
 from reno_dspy.progress import bar
 from reno_dspy.ray_engine import RayEngine
-from reno_dspy.rundir import JsonlLog
+from reno_dspy.rundir import JsonlLog, sha256_file
 from reno_dspy.split import first_of_each, split_articles
 from reno_dspy.stages import Done, Record, StageStore, Tally
 
@@ -40,7 +40,7 @@ class Pipeline:
         # The articles by content: what the first stage, and with it all others, depend on.
         self.inputs = [
             {
-                "id": e.id, "pdf": sha256_of(e.pdf), "xml": sha256_of(e.xml),
+                "id": e.id, "pdf": sha256_file(e.pdf), "xml": sha256_file(e.xml),
                 "source": e.source, "doi": e.doi,
             }
             for e in entries

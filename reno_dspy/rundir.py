@@ -6,6 +6,7 @@ is refused (`--fresh` starts over), and whatever others may trust is written who
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -19,6 +20,17 @@ from reno_dspy.errors import InputError
 CONFIG = "config.json"
 # A lone surrogate, which an LM can produce, is written as the escape that JSON has for it.
 _SURROGATES = "backslashreplace"
+
+
+def cache_dir() -> Path:
+    """Where converted texts and models are kept: `$RENO_CACHE`, else `~/.cache/reno-dspy`."""
+    return Path(os.environ.get("RENO_CACHE") or Path.home() / ".cache" / "reno-dspy")
+
+
+def sha256_file(path: Path) -> str:
+    """The SHA-256 of a file's bytes, in hexadecimal. Raises OSError when it cannot be read."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_text(path: Path, text: str) -> None:

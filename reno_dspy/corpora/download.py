@@ -18,7 +18,8 @@ from urllib.parse import urlsplit
 import httpx
 
 from reno_dspy import __version__
-from reno_dspy.documents import looks_like_pdf, sha256_of
+from reno_dspy.documents import looks_like_pdf
+from reno_dspy.rundir import sha256_file
 
 Check = Callable[[Path], bool]
 _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -96,7 +97,7 @@ class Downloader:
         A partial download is kept as `NAME.part` and continued, if the server can.
         """
         if target.exists() and check(target):
-            return Outcome(sha256_of(target))
+            return Outcome(sha256_file(target))
         target.parent.mkdir(parents=True, exist_ok=True)
         reason = ""
         for attempt in range(self.manners.retries + 1):
@@ -157,7 +158,7 @@ class Downloader:
 
     def _checked(self, target: Path, check: Check) -> Outcome:
         if check(target):
-            return Outcome(sha256_of(target))
+            return Outcome(sha256_file(target))
         target.unlink()
         return Outcome(None, "not what it should be (a web page in place of the file?)")
 

@@ -19,11 +19,10 @@ from reno_dspy.corpora.download import Check, Downloader, Manners, Outcome, is_p
 from reno_dspy.corpora.fetch_config import FetchConfig
 from reno_dspy.corpora.manifest import COLUMNS, NAME
 from reno_dspy.corpora.platforms import Item, items_of, read_platform
-from reno_dspy.documents import sha256_of
 from reno_dspy.errors import InputError, JobError
 from reno_dspy.jats import read_article
 from reno_dspy.progress import bar
-from reno_dspy.rundir import RunDir, write_text
+from reno_dspy.rundir import RunDir, sha256_file, write_text
 from reno_dspy.tracker import Run, Tracker
 
 
@@ -107,7 +106,7 @@ def _copied(origin: Path, target: Path, check: Check) -> Outcome:
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(origin, target)
     if check(target):
-        return Outcome(sha256_of(target))
+        return Outcome(sha256_file(target))
     target.unlink()
     return Outcome(None, "not what its name says")
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from reno_dspy.dataset import Row, load, save, sha256_file
+from reno_dspy.dataset import Row, load, save
 from reno_dspy.errors import InputError
+from reno_dspy.rundir import sha256_file
 
 ROWS = [
     Row("10.5555/a", f"Ref {i}", f"<m><year>{2000 + i}</year></m>", "ore", id=str(i), has_pid=True)
