@@ -32,7 +32,7 @@ STATE = "tracking.json"
 class Journal:
     """The events of one run directory. What was told already is not told again on resume."""
 
-    def __init__(self, run_dir: Path, told: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, run_dir: Path, told: Callable[[], object] = lambda: None) -> None:
         """`told` is called, under the journal's lock, whenever an event was added."""
         self.run_dir = run_dir
         self._log = JsonlLog(run_dir / JOURNAL)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tracking.runs import all_runs
 from tracking.server import serving
 from tracking.store import open_client
 
@@ -23,10 +24,7 @@ def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def store(empty_store: Path, tmp_path: Path) -> str:
     """The URI of a new SQLite store."""
-    path = tmp_path / "mlruns" / "mlflow.db"
-    path.parent.mkdir()
-    shutil.copy(empty_store, path)
-    return f"sqlite:///{path}"
+    return _copied(empty_store, tmp_path)
 
 
 @pytest.fixture(scope="session")
@@ -36,6 +34,43 @@ def server(empty_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     shutil.copy(empty_store, folder / "mlflow.db")
     with serving(f"sqlite:///{folder / 'mlflow.db'}", artifacts=folder / "kept-apart") as address:
         yield address
+
+
+@pytest.fixture(params=["sqlite", "http"])
+def anywhere(request: pytest.FixtureRequest) -> str:
+    """Either kind of store, without runs; what holds for one must hold for the other."""
+    kind = "store" if request.param == "sqlite" else "server"
+    uri: str = request.getfixturevalue(kind)
+    return _without_runs(uri)
+
+
+@pytest.fixture(scope="module", params=["sqlite", "http"])
+def anywhere_once(
+    request: pytest.FixtureRequest, empty_store: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """Either kind of store, set for all tests of a module; they write its runs once, and read."""
+    if request.param == "sqlite":
+        uri = _copied(empty_store, tmp_path_factory.mktemp("once"))
+    else:
+        uri = _without_runs(request.getfixturevalue("server"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", uri)
+        yield uri
+
+
+def _copied(empty_store: Path, folder: Path) -> str:
+    path = folder / "mlruns" / "mlflow.db"
+    path.parent.mkdir()
+    shutil.copy(empty_store, path)
+    return f"sqlite:///{path}"
+
+
+def _without_runs(uri: str) -> str:
+    """All tests share one server: what another test left there is put away."""
+    client = open_client(uri)
+    for run in all_runs(client):
+        client.delete_run(run.info.run_id)
+    return uri
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -118,9 +118,9 @@ def test_what_is_no_evaluation_is_refused(tmp_path: Path, store: str) -> None:
 
 
 def test_runs_are_found_in_mlflow_and_the_comparison_is_kept_there(
-    two: list[str], tmp_path: Path, store: str, monkeypatch: pytest.MonkeyPatch
+    two: list[str], tmp_path: Path, anywhere: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", store)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", anywhere)
     tracker = MlflowTracker()
     out = tmp_path / "tracked"
     evaluate_scripted(out, tracker, "weak", wrong=0.6, malformed=0.4)
@@ -136,9 +136,9 @@ def test_runs_are_found_in_mlflow_and_the_comparison_is_kept_there(
     assert {"comparison.html", "comparison.md", "comparison.csv"} <= names
 
 
-def test_metrics_in_mlflow_equal_the_report(store: str, tmp_path: Path) -> None:
-    report = evaluate_scripted(tmp_path / "run", MlflowTracker(store), "s", malformed=0.3)
-    client = open_client(store)
+def test_metrics_in_mlflow_equal_the_report(anywhere: str, tmp_path: Path) -> None:
+    report = evaluate_scripted(tmp_path / "run", MlflowTracker(anywhere), "s", malformed=0.3)
+    client = open_client(anywhere)
     [run] = client.search_runs([client.get_experiment_by_name("reno/evaluate").experiment_id])
     logged = run.data.metrics
     expected = {name: v for name, v in report.to_metrics().items() if v is not None}

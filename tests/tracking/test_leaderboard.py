@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from click.testing import CliRunner
 
@@ -15,22 +13,22 @@ from tracking.mlflow_tracker import MlflowTracker
 from tracking.published import import_published
 from tracking.store import open_client
 
+WIDTH = {"COLUMNS": "80"}
 
-@pytest.fixture
-def evaluated(store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+
+@pytest.fixture(scope="module")
+def evaluated(anywhere_once: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Two systems, one of them evaluated twice, and one on other data; published rows beside."""
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", store)
-    monkeypatch.setenv("COLUMNS", "80")
+    folder = tmp_path_factory.mktemp("evaluated")
     tracker = MlflowTracker()
-    evaluate_scripted(tmp_path / "other", tracker, "b", rows=made_up_rows(10), data="smaller")
-    evaluate_scripted(tmp_path / "a1", tracker, "a", wrong=0.9)
-    evaluate_scripted(tmp_path / "a2", tracker, "a", wrong=0.3)
-    evaluate_scripted(tmp_path / "b", tracker, "b", wrong=0.0)
+    evaluate_scripted(folder / "other", tracker, "b", rows=made_up_rows(10), data="smaller")
+    evaluate_scripted(folder / "a1", tracker, "a", wrong=0.9)
+    evaluate_scripted(folder / "a2", tracker, "a", wrong=0.3)
+    evaluate_scripted(folder / "b", tracker, "b", wrong=0.0)
     import_published(open_client())
-    return tmp_path
 
 
-def test_one_row_a_system_best_first(evaluated: Path) -> None:
+def test_one_row_a_system_best_first(evaluated: None) -> None:
     board = leaderboard(open_client())
     assert [row.system for row in board.rows] == ["b", "a"]
     assert (board.data, board.rows[1].n) == ("made-up-test", 40)
@@ -41,7 +39,7 @@ def test_one_row_a_system_best_first(evaluated: Path) -> None:
     assert other.startswith("smaller-test (")
 
 
-def test_data_and_profile_are_chosen(evaluated: Path) -> None:
+def test_data_and_profile_are_chosen(evaluated: None) -> None:
     board = leaderboard(open_client(), data="smaller-test")
     assert [row.n for row in board.rows] == [10]
     assert leaderboard(open_client(), data=board.digest[:8]).rows == board.rows
@@ -58,8 +56,8 @@ def test_a_store_out_of_reach_is_said_plainly(monkeypatch: pytest.MonkeyPatch) -
     assert "secret" not in str(error.value)
 
 
-def test_the_command_prints_ranks_and_published_rows(evaluated: Path) -> None:
-    shown = CliRunner().invoke(command, ["--published"], catch_exceptions=False)
+def test_the_command_prints_ranks_and_published_rows(evaluated: None) -> None:
+    shown = CliRunner().invoke(command, ["--published"], catch_exceptions=False, env=WIDTH)
     assert shown.exit_code == 0
     assert (
         shown.output.index("1. b (") < shown.output.index("2. a (") < shown.output.index("GROBID")

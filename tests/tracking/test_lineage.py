@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -13,21 +12,21 @@ from reno_dspy.cli.lineage import command
 from reno_dspy.tracker import DataRef
 from tracking.lineage import NOTE, made_from, used_by
 from tracking.mlflow_tracker import MlflowTracker
+from tracking.runs import run_link
 from tracking.store import open_client
 
 
-@pytest.fixture
-def chain(store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def chain(anywhere_once: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Run ids of build -> optimize -> evaluate -> compare, each told as its job tells it."""
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", store)
-    monkeypatch.setenv("COLUMNS", "120")
-    data = tmp_path / "data"
+    folder = tmp_path_factory.mktemp("chain")
+    data = folder / "data"
     data.mkdir()
     (data / "manifest.json").write_text(json.dumps({"digest": "d1g3st"}))
     ids: dict[str, str] = {}
 
     def job(name: str, tags: dict[str, str], context: str | None) -> None:
-        out = tmp_path / name
+        out = folder / name
         with MlflowTracker().start(name, f"my {name}", run_dir=out, config={}) as run:
             run.tags(tags)
             if context:
@@ -73,12 +72,14 @@ def test_descriptions_carry_links_to_click(chain: dict[str, str]) -> None:
     assert notes["build"].startswith("What build gave.")
     assert "**Used by:** " in notes["build"]
     assert f"/runs/{chain['optimize']})" in notes["build"]
-    assert f"[build: my build](#/experiments/1/runs/{chain['build']})" in notes["evaluate"]
+    link = run_link(client.get_run(chain["build"]))
+    assert f"[build: my build]({link})" in notes["evaluate"]
     assert f"/runs/{chain['compare']})" in notes["evaluate"]
 
 
-def test_the_command_shows_the_whole_tree(chain: dict[str, str], tmp_path: Path) -> None:
-    shown = CliRunner().invoke(command, [str(tmp_path / "evaluate")], catch_exceptions=False)
+def test_the_command_shows_the_whole_tree(chain: dict[str, str]) -> None:
+    arguments, width = [chain["evaluate"]], {"COLUMNS": "120"}
+    shown = CliRunner().invoke(command, arguments, catch_exceptions=False, env=width)
     assert shown.exit_code == 0
     text = shown.output
     assert text.index("my evaluate") < text.index("Made from") < text.index("my optimize")

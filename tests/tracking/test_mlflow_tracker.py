@@ -24,13 +24,6 @@ METRICS = {"recall/lenient/surname": 91.25, "recall/strict/surname": 80.0, "vali
 DATA = DataRef(name="corpus", digest="sha256:" + "a1" * 32, path="/data/corpus", rows=12)
 
 
-@pytest.fixture(params=["sqlite", "http"])
-def anywhere(request: pytest.FixtureRequest) -> str:
-    """Either store; what holds for one must hold for the other."""
-    uri: str = request.getfixturevalue("store" if request.param == "sqlite" else "server")
-    return uri
-
-
 def all_runs(client: MlflowClient, job: str) -> list[Run]:
     experiment = client.get_experiment_by_name(f"reno/{job}")
     return list(client.search_runs([experiment.experiment_id])) if experiment else []

@@ -25,14 +25,15 @@ from tracking.mlflow_tracker import MlflowTracker
 with MlflowTracker().start("train", "dies", run_dir=Path(sys.argv[1]), config={}) as run:
     with run.child("checkpoint") as child:
         child.metrics({"loss": 1.0})
+        assert child.id, 'not in the store'
         os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
 @pytest.fixture(autouse=True)
-def here(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def here(anywhere: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The store of the test is the one that commands see."""
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", store)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", anywhere)
     monkeypatch.setenv("COLUMNS", "100")
 
 

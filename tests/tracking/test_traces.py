@@ -25,9 +25,9 @@ def traces_of(run_id: str) -> list[Trace]:
 
 
 def test_each_run_gets_its_own_traces_and_no_more_than_asked_for(
-    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    anywhere: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", store)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", anywhere)
     runs = [tmp_path / "one", tmp_path / "two"]
     threads = [
         threading.Thread(target=evaluate_scripted, args=(out, MlflowTracker(), out.name))
@@ -51,9 +51,9 @@ def test_each_run_gets_its_own_traces_and_no_more_than_asked_for(
 
 
 def test_untracked_runs_are_refused(
-    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    anywhere: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", store)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", anywhere)
     evaluate_scripted(tmp_path / "run", JournalTracker(), "s")
     with pytest.raises(InputError, match="reno runs log"):
         log_traces(tmp_path / "run", 3)
