@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -9,14 +10,26 @@ from pathlib import Path
 
 import pytest
 
+from reno_dspy.citation import FIELDS
 from reno_dspy.cli import main
-from tests.tracking.browser import CHROMIUM, look_at_evaluations
-from tracking.runs import all_runs
+from reno_dspy.report import MEASURES
+from tests.tracking.browser import CHROMIUM, MlflowUi, browser_page
+from tests.tracking.run_files import (
+    logged,
+    losses,
+    of_build,
+    of_candidates,
+    of_evaluation,
+    of_finetune,
+    of_optimize,
+)
+from tracking.runs import all_runs, link_of, run_id_of, run_link
 from tracking.server import serving
 from tracking.store import open_client
 
 pytestmark = pytest.mark.slow
 SIZES = ["--references", "2", "--max-tokens", "24", "--metric-calls", "13", "--steps", "2"]
+EVALUATIONS = ("two-shot", "tuned", "crf")
 JOBS = {"build", "evaluate", "optimize", "finetune", "compare"}
 Demo = Callable[[], None]
 
@@ -40,7 +53,7 @@ def store_of(folder: Path) -> str:
 
 def test_every_step_leaves_its_results(demo: tuple[Path, Demo]) -> None:
     runs = demo[0] / "runs" / "demo"
-    for name in ("two-shot", "tuned", "crf"):
+    for name in EVALUATIONS:
         report = json.loads((runs / name / "report.json").read_text())
         assert (report["n"], report["errors"]) == (2, 0), name
     tuned = json.loads((runs / "tuned" / "report.json").read_text())
@@ -69,13 +82,69 @@ def test_a_second_demo_reuses_everything(demo: tuple[Path, Demo]) -> None:
     assert {run.info.run_id for run in all_runs(open_client(store_of(folder)))} == before
 
 
+def test_metrics_in_mlflow_equal_the_files_of_every_run(demo: tuple[Path, Demo]) -> None:
+    folder = demo[0] / "runs" / "demo"
+    client = open_client(store_of(demo[0]))
+    readers = {"data": of_build, "optimize": of_optimize, "finetune": of_finetune}
+    for name, read in {**readers, **dict.fromkeys(EVALUATIONS, of_evaluation)}.items():
+        metrics = client.get_run(str(run_id_of(folder / name))).data.metrics
+        assert logged(metrics) == read(folder / name), name
+    parent = run_id_of(folder / "optimize")
+    nested = [r for r in all_runs(client) if r.data.tags.get("mlflow.parentRunId") == parent]
+    candidates = {run.info.run_name: logged(run.data.metrics) for run in nested}
+    assert candidates == of_candidates(folder / "optimize")
+    history = client.get_metric_history(run_id_of(folder / "finetune"), "train/loss")
+    assert {point.step: point.value for point in history} == losses(folder / "finetune")
+
+
+def test_the_comparison_in_mlflow_equals_the_runs_that_it_used(
+    demo: tuple[Path, Demo], tmp_path: Path
+) -> None:
+    client = open_client(store_of(demo[0]))
+    kept = client.get_run(str(run_id_of(demo[0] / "runs" / "demo" / "compare")))
+    used = [client.get_run(one) for one in kept.data.tags["uses.runs"].split()]
+    logged_cells = {
+        (run.data.tags["system"], measure, field): run.data.metrics.get(
+            f"{measure.replace('_', '/')}/{field}"
+        )
+        for run in used
+        for measure in MEASURES
+        for field in FIELDS
+    }
+    path = client.download_artifacts(kept.info.run_id, "comparison.csv", str(tmp_path))
+    with open(path, encoding="utf-8") as file:
+        cells = {
+            (row["model"], row["measure"], row["field"]): float(row["value"])
+            if row["value"]
+            else None
+            for row in csv.DictReader(file)
+            if row["published"] == "False"
+        }
+    assert cells == logged_cells
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium (apt install chromium)")
-def test_the_ui_shows_its_evaluations_side_by_side(
+def test_a_person_finds_and_compares_the_runs_and_opens_what_they_hold(
     demo: tuple[Path, Demo], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     shots = Path(os.environ.get("RENO_SCREENSHOTS") or tmp_path_factory.mktemp("shots")) / "demo"
     shots.mkdir(parents=True, exist_ok=True)
-    with serving(store_of(demo[0])) as address:
-        values = look_at_evaluations(address, shots)
-    assert len(values) >= 2
-    assert (shots / "compare.png").stat().st_size > 10_000
+    folder = demo[0] / "runs" / "demo"
+    client = open_client(store_of(demo[0]))
+    crf, tuned = (client.get_run(str(run_id_of(folder / name))) for name in ("crf", "tuned"))
+    data = crf.inputs.dataset_inputs[0].dataset
+    metric = "recall/lenient/surname"
+    with serving(store_of(demo[0])) as address, browser_page() as page:
+        ui = MlflowUi(page, address, shots)
+        found = [str(run.info.run_name) for run in (crf, tuned)]
+        experiment = ui.find_experiment("reno/evaluate")
+        ui.filter_runs(experiment, "tags.system != 'smollm2-135m'", found)
+        values = ui.compare_all_listed(metric)
+        ui.read_run(run_link(crf), [metric, "overall lenient recall", "Made from"])
+        ui.follow_data(run_link(crf), data.name, data.digest)
+        ui.read_artifact(run_link(crf), "report.json", '"valid_xml"')
+        ui.read_artifact(str(link_of(folder / "optimize")), "prompt.json", "You tag bibliographic")
+    logged_values = [run.data.metrics[metric] for run in (crf, tuned)]
+    assert sorted(map(float, values)) == pytest.approx(sorted(logged_values))
+    for name in ("runs", "compare", "run", "data", "artifact-report-json", "artifact-prompt-json"):
+        assert (shots / f"{name}.png").stat().st_size > 10_000, name
