@@ -86,13 +86,25 @@ def _assign(values: dict[str, Any], assignment: str) -> None:
     values[key] = yaml.safe_load(text)
 
 
+def _model_at(model: type[BaseModel], path: Sequence[int | str]) -> type[BaseModel]:
+    """The nested model that `path` leads to, as far as models go."""
+    for name in path:
+        field = model.model_fields.get(str(name))
+        if field is None or not isinstance(field.annotation, type):
+            break
+        if not issubclass(field.annotation, BaseModel):
+            break
+        model = field.annotation
+    return model
+
+
 def _explain(error: ValidationError, model: type[Config], file: Path | None) -> str:
     where = f"In {file}" if file else "In the options"
     lines = []
     for problem in error.errors():
         key = ".".join(str(part) for part in problem["loc"]) or "(all)"
         if problem["type"] == "extra_forbidden":
-            known = ", ".join(sorted(model.model_fields))
+            known = ", ".join(sorted(_model_at(model, problem["loc"][:-1]).model_fields))
             lines.append(f"  {key}: unknown option. Known here: {known}.")
         elif problem["type"] == "missing":
             lines.append(f"  {key}: required (--{key.replace('_', '-')}).")

@@ -43,7 +43,7 @@ def test_identity_leaves_out_the_directory() -> None:
         ("data: x\nstep: 3\n", "step: unknown option"),
         ("steps: 3\n", r"data: required \(--data\)"),
         ("data: x\nsteps: none\n", "steps: .*got 'none'"),
-        ("data: x\nlora: {rang: 1}\n", "lora.rang: unknown option"),
+        ("data: x\nlora: {rang: 1}\n", "lora.rang: unknown option. Known here: rank."),
         ("- x\n", "must hold `key: value` lines"),
         ("a: [\n", "not valid YAML"),
     ],
