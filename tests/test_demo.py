@@ -71,14 +71,18 @@ def test_every_job_is_a_finished_run(demo: tuple[Path, Demo]) -> None:
 
 def test_a_second_demo_reuses_everything(demo: tuple[Path, Demo]) -> None:
     folder, again = demo
-    kept = {
-        path: path.stat().st_mtime_ns
-        for name in ("answers.jsonl", "adapter_model.safetensors", "manifest.json")
-        for path in (folder / "runs" / "demo").rglob(name)
-    }
+
+    def files(*patterns: str) -> list[Path]:
+        found = [list((folder / "runs" / "demo").rglob(pattern)) for pattern in patterns]
+        assert all(found)
+        return [path for paths in found for path in paths]
+
+    work = {path: path.stat().st_mtime_ns for path in files("answers.jsonl", "*.safetensors")}
+    manifests = {path: path.read_text() for path in files("manifest.json")}
     before = {run.info.run_id for run in all_runs(open_client(store_of(folder)))}
     again()
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert work == {path: path.stat().st_mtime_ns for path in work}
+    assert manifests == {path: path.read_text() for path in manifests}
     assert {run.info.run_id for run in all_runs(open_client(store_of(folder)))} == before
 
 
