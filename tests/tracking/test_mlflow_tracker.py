@@ -209,6 +209,25 @@ def test_threads_write_to_their_own_child(store: str, tmp_path: Path) -> None:
     assert seen == {"n": None, "c0": 2.0, "c1": 12.0, "c2": 22.0, "c3": 32.0}
 
 
+def test_a_slow_store_does_not_hold_up_the_job(
+    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = threading.Event()
+
+    def slow_client(uri: str) -> MlflowClient:
+        assert told.wait(60), "the job waits for the store"
+        return open_client(uri)
+
+    monkeypatch.setattr("tracking.sender.open_client", slow_client)
+    with MlflowTracker(store).start("slow", "n", run_dir=tmp_path, config={"seed": 1}) as run:
+        run.metrics(METRICS)
+        run.text("x", "a.txt")
+        told.set()
+    found = open_client(store).get_run(str(run.id))
+    assert found.info.status == "FINISHED"
+    assert METRICS.items() <= found.data.metrics.items()
+
+
 def test_a_store_out_of_reach_is_said_once_and_logged_later(
     store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
