@@ -1,6 +1,6 @@
 """The build at the paper's size: match, filter, describe, sample and split of 161,625 synthetic pairs.
 
-    python benchmarks/build_scale.py ../shared/data/refs /tmp/scale [--pairs 161625] [--workers 2]
+    python benchmarks/build_scale.py ../shared/data/refs WORK [--pairs 161625] [--workers 2]
 
 Pairs are made from real ones: numbers are changed so that each is another reference, and the plain text
 gets some wrong letters, as a PDF has them. Articles have 60 references, in another order in the text

@@ -1,6 +1,6 @@
 """An OpenAI-compatible endpoint on the CPU engine: `/v1/models`, `/v1/chat/completions`, `/health`.
 
-`reno serve` runs it; `python -m finetune.server --help` is what `serve.local_server` starts.
+`reno serve` runs it; `python -m finetune.serve` is what `serve.local_server` starts.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ reno evaluate --system programs/recipes/systems/qwen3-0.6b.yaml --data DATA --ou
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ import dspy
 from programs import prompts
 from programs.adapter import Annotate, PlainAdapter
 from programs.config import SYSTEMS, LMSpec, SystemRecipe
-from programs.lm import explain, make_lm
+from programs.lm import check_endpoint, explain, make_lm
 from programs.prompts import Prompt
 from reno_dspy.config import find_recipe, resolve
 from reno_dspy.systems import Completion
@@ -64,6 +65,7 @@ class LMSystem:
         self.concurrency = concurrency
         self._lm = make_lm(spec)
         self._program = AnnotateReference(prompt)
+        self._checking, self._checked = asyncio.Lock(), False
 
     def identity(self) -> Mapping[str, str]:
         """Model, prompt and sampling options; not where the model is served."""
@@ -75,7 +77,14 @@ class LMSystem:
         return options | {"prompt": self.prompt.name, "prompt_digest": self.prompt.digest}
 
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
-        """One request a reference; a failed one is a Completion with `error`."""
+        """One request a reference; a failed one is a Completion with `error`.
+
+        Raises JobError when nothing answers at the endpoint as the first one is asked.
+        """
+        async with self._checking:
+            if not self._checked:
+                await asyncio.to_thread(check_endpoint, self.spec)
+                self._checked = True
         return [await self._one(reference) for reference in references]
 
     async def _one(self, reference: str) -> Completion:

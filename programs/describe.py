@@ -58,6 +58,7 @@ class LMDescriber:
 
     def __init__(self, spec: LMSpec) -> None:
         self.spec = spec
+        self.identity = {"lm": spec.identity()}
         self._lm = make_lm(spec)
         self._program = DescribeReference()
 

@@ -21,6 +21,7 @@ from reno_dspy.extraction import reference_section
 
 # Characters of a piece that the LM is shown at once, and of it what the next piece repeats.
 CHUNK_CHARS, CHUNK_OVERLAP = 3500, 700
+SHORTEST_CHUNK = 450
 
 _BULLET = re.compile(r"^[-*•]\s+(?=\S)")
 _FENCE = re.compile(r"^\s*```\w*\s*$", re.MULTILINE)
@@ -57,6 +58,7 @@ class LMExtractor:
     ) -> None:
         self.max_chars = max_chars
         self.overlap = overlap
+        self.identity = {"lm": spec.identity(), "prompt": prompt.digest}
         self._lm = make_lm(spec)
         self._program = ExtractReferences(prompt)
 
@@ -76,7 +78,8 @@ class LMExtractor:
             return found
         # The answer was cut off: ask about halves, as long as there are lines to part.
         halves = chunks(chunk, len(chunk) // 2, min(self.overlap, len(chunk) // 4))
-        if max(map(len, halves)) >= len(chunk):
+        # An LM that is cut off on a handful of references does not stop by itself.
+        if len(chunk) < SHORTEST_CHUNK or max(map(len, halves)) >= len(chunk):
             return found[:-1]
         return merge([self._read(half) for half in halves])
 

@@ -46,7 +46,9 @@ ENDPOINT_ERRORS = (
     LMUnsupportedModelError,
 )
 _NO_KEY = "none"
-_SECRET = re.compile(r"\b(?:sk|hf|key|gsk)[-_][\w*.-]{6,}|(?<=Bearer )\S+")
+_SECRET = re.compile(
+    r"\b(?:sk|hf|key|gsk)[-_][\w*.-]{6,}|(?<=Bearer )\S+|(?<=[?&]key=)[^&\s]+|(?<=://)[^/@\s]+(?=@)"
+)
 
 # A truncated answer is recorded with its row and counted in the report; no line for each.
 logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)

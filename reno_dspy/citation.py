@@ -26,8 +26,8 @@ MAX_CHARACTERS = 1_000_000
 _PARSER = etree.XMLParser(
     resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8"
 )
-_DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
-_FENCE = re.compile(r"\A\s*```[^\n`]*\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
+_DECLARATION = re.compile(r"\A\s*<\?xml\b[^>]*\?>")
+_FENCE_LINE = re.compile(r"```[^\n`]*\n")
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>\s*", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 
@@ -68,14 +68,18 @@ def parse(xml: str) -> Element:
     """
     if len(xml) > MAX_CHARACTERS:
         raise MalformedXml(f"longer than {MAX_CHARACTERS:,} characters")
-    body = _DECLARATION.sub("", xml.removeprefix("\ufeff"), count=1).strip()
     try:
-        root = etree.fromstring(body.encode("utf-8"), _PARSER)
+        root = etree.fromstring(bare(xml).encode("utf-8"), _PARSER)
     except (etree.XMLSyntaxError, UnicodeEncodeError) as error:
         raise MalformedXml(str(error)) from None
     if root.getroottree().docinfo.doctype:
         raise MalformedXml("a document type declaration is not allowed in a citation")
     return root
+
+
+def bare(xml: str) -> str:
+    """`xml` without byte order mark and XML declaration, as it can stand inside other XML."""
+    return _DECLARATION.sub("", xml.removeprefix("\ufeff"), count=1).strip()
 
 
 def text_of(element: Element) -> str:
@@ -114,13 +118,17 @@ def read(completion: str, names: Iterable[str] = FIELDS) -> Reading:
         lenient = {name: tuple(_salvage(body, name)) for name in names}
         return Reading(lenient, nothing, False, None, None, fenced, thought, str(error))
     values = read_values(root, names)
-    return Reading(values, values, True, text_of(root), body.strip(), fenced, thought, None)
+    return Reading(values, values, True, text_of(root), bare(body), fenced, thought, None)
 
 
 def _unwrap(completion: str) -> tuple[str, bool, bool]:
     body, thoughts = _THOUGHT.subn("", completion, count=1)
-    fence = _FENCE.match(body)
-    return (fence.group(1) if fence else body), fence is not None, thoughts > 0
+    inner = body.strip()
+    opening = _FENCE_LINE.match(inner)
+    fenced = opening is not None and len(inner) >= opening.end() + 3 and inner.endswith("```")
+    if opening is not None and fenced:
+        body = inner[opening.end() : -3].strip()
+    return body, fenced, thoughts > 0
 
 
 def _salvage(text: str, name: str) -> Iterable[str]:

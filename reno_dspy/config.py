@@ -83,7 +83,10 @@ def _assign(values: dict[str, Any], assignment: str) -> None:
     for group in groups:
         inner = values.get(group)
         values[group] = values = dict(inner) if isinstance(inner, dict) else {}
-    values[key] = yaml.safe_load(text)
+    try:
+        values[key] = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise InputError(f"--set {assignment}: the value is not valid YAML: {error}") from None
 
 
 def _model_at(model: type[BaseModel], path: Sequence[int | str]) -> type[BaseModel]:

@@ -28,8 +28,9 @@ def to_csl(xml: str, item_id: str) -> dict[str, Any]:
     """
     root = parse(xml)
     names = (*_SIMPLE, "article-title", "chapter-title", "source", "year", "month", "day", "fpage",
-             "lpage", "elocation-id", "pub-id")  # fmt: skip
-    first = {name: values[0] for name, values in read_values(root, names).items() if values}
+             "lpage", "elocation-id", "page-range", "pub-id")  # fmt: skip
+    found = read_values(root, names)
+    first = {name: next(filter(None, values)) for name, values in found.items() if any(values)}
     kind = _TYPES.get(root.get("publication-type") or "", "document")
     item: dict[str, Any] = {"id": item_id, "type": kind}
     item |= {theirs: first[ours] for ours, theirs in _SIMPLE.items() if ours in first}
@@ -39,9 +40,9 @@ def to_csl(xml: str, item_id: str) -> dict[str, Any]:
     elif title or "source" in first:
         item["title"] = title or first["source"]
     pages = [first[name] for name in ("fpage", "lpage") if name in first]
-    if pages or "elocation-id" in first:
-        item["page"] = "-".join(pages) or first["elocation-id"]
-    if doi := _DOI.search(first.get("pub-id", "")):
+    if page := "-".join(pages) or first.get("page-range") or first.get("elocation-id"):
+        item["page"] = page
+    if doi := _DOI.search(" ".join(found["pub-id"])):
         item["DOI"] = doi.group().rstrip(".,;")
     if "year" in first:
         item["issued"] = _date(first)

@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import json
 import random
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -128,6 +129,8 @@ def save(
     whole. It gains `digest` (over all splits), rows per split and the sha256 of every file.
     """
     (out / MANIFEST).unlink(missing_ok=True)
+    for old in out.glob("data/*.parquet"):
+        old.unlink()
     for name, rows in splits.items():
         write_bytes(out / "data" / f"{name}-00000-of-00001.parquet", _to_parquet(rows))
     digest = hashlib.sha256(
@@ -154,7 +157,7 @@ def read_records(path: Path) -> Iterator[dict[str, Any]]:
             for number, line in enumerate(file, start=1):
                 if line.strip():
                     yield _record(line, f"{path}:{number}")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise InputError(f"Cannot read {path}: {error}.") from error
 
 

@@ -25,6 +25,8 @@ from reno_dspy.rundir import JsonlLog, RunDir, write_json, write_text
 from reno_dspy.systems import Completion, System
 from reno_dspy.tracker import Run, Tracker
 
+# So many failures and nothing else: the rest would fail as well.
+HOPELESS = 20
 PREDICTIONS = "predictions.jsonl"
 REPORT = "report.json"
 
@@ -145,7 +147,8 @@ class _Meter:
         if self._tokens:
             rates += f", {self._tokens / seconds:.0f} tokens/s"
         self._progress.advance(note=f"{self._errors} errors, {rates}")
-        if self._errors > self._max_errors * self._total:
+        hopeless = self._errors == self._answers >= HOPELESS and self._max_errors < 1
+        if hopeless or self._errors > self._max_errors * self._total:
             raise JobError(
                 f"{self._errors} of {self._total} references failed, more than --max-errors "
                 f"{self._max_errors:g} allows. The last reason: {completion.error}\n"

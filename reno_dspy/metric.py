@@ -117,19 +117,37 @@ def best_matching(
         for gold, limit in zip(golds, thresholds, strict=True)
     ]
     owner: dict[int, int] = {}
-
-    def assign(i: int, tried: set[int]) -> bool:
-        for j in near[i]:
-            if j not in tried:
-                tried.add(j)
-                if j not in owner or assign(owner[j], tried):
-                    owner[j] = i
-                    return True
-        return False
-
     for i in range(len(golds)):
-        assign(i, set())
+        _augment(i, near, owner)
     return sorted((i, j) for j, i in owner.items())
+
+
+def _augment(start: int, near: Sequence[Sequence[int]], owner: dict[int, int]) -> None:
+    """Give gold `start` a pred, moving the golds before it where that makes room (depth first)."""
+    reached_from: dict[int, int] = {}
+    stack = [start]
+    while stack:
+        i = stack.pop()
+        for j in near[i]:
+            if j in reached_from:
+                continue
+            reached_from[j] = i
+            if j in owner:
+                stack.append(owner[j])
+                continue
+            _flip(j, start, reached_from, owner)
+            return
+
+
+def _flip(j: int, start: int, reached_from: Mapping[int, int], owner: dict[int, int]) -> None:
+    """Reassign along the path that ends at the free pred `j`."""
+    held = {i: pred for pred, i in owner.items()}
+    while True:
+        i = reached_from[j]
+        owner[j] = i
+        if i == start:
+            return
+        j = held[i]
 
 
 def _within(gold: str, pred: str, limit: int) -> bool:

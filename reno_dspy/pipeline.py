@@ -16,7 +16,7 @@ from reno_dspy.progress import bar
 from reno_dspy.ray_engine import RayEngine
 from reno_dspy.rundir import JsonlLog, sha256_file
 from reno_dspy.split import first_of_each, split_articles
-from reno_dspy.stages import Done, Record, StageStore, Tally
+from reno_dspy.stages import Done, Record, StageStore, Tally, fingerprint
 
 # Part of every stage's fingerprint: raise it when the same input would give other rows.
 VERSION = 1
@@ -103,7 +103,7 @@ class Pipeline:
                 tally.also["articles without references"] += not record["references"]
                 yield record
 
-        options = {"extractor": self.config.extractor}
+        options = {"extractor": _identity(self.config.extractor, self.extractor)}
         tally = Tally("articles", "references")
         done = self._stage("extract", tally, options, records, after="convert")
         self._partial.unlink(missing_ok=True)
@@ -121,7 +121,8 @@ class Pipeline:
             return
         # An LM's answers are dear: they are kept article by article, and read again on resume.
         log = JsonlLog(self._partial)
-        key = self.done["convert"].sha256
+        who = _identity(self.config.extractor, self.extractor)
+        key = fingerprint({"input": self.done["convert"].sha256, "extractor": who})
         known = {row["id"]: row["record"] for row in log.read() if row["key"] == key}
         step = functools.partial(build_steps.extract, extractor=self.extractor)
         pending = (row for row in rows if row["id"] not in known)
@@ -171,7 +172,7 @@ class Pipeline:
                 tally.out += len(record["pairs"])
                 yield record
 
-        options = {"describer": self.config.describer}
+        options = {"describer": _identity(self.config.describer, self.describer)}
         return self._stage("describe", Tally("pairs", "pairs"), options, records, after="filter")
 
     def _described(self, rows: Iterator[Record]) -> Iterator[Record]:
@@ -232,6 +233,11 @@ class Pipeline:
             for record in self.engine.map(step, rows):
                 progress.advance()
                 yield record
+
+
+def _identity(name: str, program: Extractor | Describer | None) -> Record:
+    """What a stage's rows depend on: the name, and for an LM program its model and prompt."""
+    return {"name": name, "program": getattr(program, "identity", None)}
 
 
 def _engine(config: BuildConfig) -> parallel.LocalEngine | RayEngine:

@@ -80,11 +80,24 @@ class JsonlLog:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """The whole records one by one; none where there is no file."""
+        return (record for _, record in self.places())
+
+    def places(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The whole records one by one, each with its place in the file, for `at`."""
+        place = 0
         if self.path.exists():
             with open(self.path, "rb") as file:
                 for line in file:
                     if line.endswith(b"\n"):
-                        yield json.loads(line)
+                        yield place, json.loads(line)
+                    place += len(line)
+
+    def at(self, place: int) -> dict[str, Any]:
+        """The record at a place that `places` gave."""
+        with open(self.path, "rb") as file:
+            file.seek(place)
+            record: dict[str, Any] = json.loads(file.readline())
+            return record
 
     @contextmanager
     def appending(self) -> Iterator[_Appender]:

@@ -18,6 +18,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from tracking.store import public_uri
+
 PACKAGES = (
     "reno-dspy",
     "dspy",
@@ -105,7 +107,7 @@ def command_line(words: list[str]) -> str:
             word = HIDDEN
         elif _SECRET_FLAG.match(word) and "=" in word:
             word = word.partition("=")[0] + f"={HIDDEN}"
-        shown.append(_SECRET_PAIR.sub(rf"\1={HIDDEN}", word))
+        shown.append(_SECRET_PAIR.sub(rf"\1={HIDDEN}", public_uri(word)))
     return shlex.join(shown)
 
 

@@ -26,6 +26,8 @@ def command(config: AnnotateConfig, *, fresh: bool) -> None:
     if fresh:
         config.out.with_name(f"{config.out.name}.partial").unlink(missing_ok=True)
     log = config.out.with_name(f"{config.out.name}.server.log")
+    if Path(config.input).exists() and config.out.exists() and config.out.samefile(config.input):
+        raise InputError(f"--out {config.out} is the input itself; name another file.")
     with _references(config.input) as references, open_system(config, log) as system:
         total, failed = annotate(config, system, references)
     click.echo(f"{total} references to {config.out}, {failed} of them not annotated.", err=True)

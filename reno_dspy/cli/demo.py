@@ -79,7 +79,7 @@ def _plan(
     return [
         Step(
             "Build a data set from 13 articles, PDF and JATS",
-            ("build", "--corpus", str(CORPUS), "--out", data),
+            ("build", "--corpus", _shown(CORPUS), "--out", data),
             20,
         ),
         Step(
@@ -116,6 +116,12 @@ def _plan(
             10,
         ),
     ]  # fmt: skip
+
+
+def _shown(path: Path) -> str:
+    """`path` as one types it here, so that a checkout that was moved resumes as well."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def _run(step: Step, place: str) -> None:

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
+import click
+
 from reno_dspy.cli.prompts import local_prompt
 from reno_dspy.errors import InputError
 from reno_dspy.systems import System
@@ -99,6 +101,10 @@ def _embedded(options: SystemOptions, log: Path) -> Iterator[System]:
     if bare and options.adapter is not None:
         raise InputError(f"{options.system} is the bare model; --adapter goes with embedded.")
     adapter = options.adapter or (None if bare else shipped_adapter())
+    if adapter is None and not bare:
+        click.echo(
+            "No adapter ships yet: the bare model answers. Name one with --adapter.", err=True
+        )
     with local_prompt(options.prompt) as prompt:
         system = EmbeddedSystem(adapter, prompt, options.max_tokens, log)
     try:

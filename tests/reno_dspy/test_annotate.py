@@ -13,7 +13,7 @@ from lxml import etree
 from reno_dspy import annotate as module
 from reno_dspy.annotate import AnnotateConfig, annotate
 from reno_dspy.csl import to_csl
-from reno_dspy.errors import InputError
+from reno_dspy.errors import InputError, JobError
 from reno_dspy.projection import render
 from reno_dspy.systems import Completion
 
@@ -128,7 +128,8 @@ def test_csl_of_an_article_and_a_chapter(tmp_path: Path) -> None:
         "<string-name><surname>Ito</surname> <given-names>K</given-names></string-name>, "
         "<collab>Fox Group</collab></person-group>. <article-title>Foxes</article-title>. "
         "<source>J Fict</source>. <year>2010</year> <month>Jun</month>;<volume>3</volume>:"
-        '<fpage>1</fpage>-<lpage>9</lpage>. <pub-id pub-id-type="doi">10.5555/x.1</pub-id>.'
+        '<fpage>1</fpage>-<lpage>9</lpage>. <issue/><pub-id pub-id-type="pmid">123456</pub-id> '
+        '<pub-id pub-id-type="doi">10.5555/x.1</pub-id>.'
         "</mixed-citation>"
     )
     assert to_csl(article, "r1") == {
@@ -148,3 +149,30 @@ def test_csl_of_an_article_and_a_chapter(tmp_path: Path) -> None:
     items = json.loads(out.read_text())
     assert [item["id"] for item in items] == ["ref1", "ref2"]
     assert items[1]["note"] == "HTTP 500"
+
+
+def test_failures_stop_the_job_keep_the_log_and_are_tried_again(tmp_path: Path) -> None:
+    out = tmp_path / "refs.jsonl"
+    references = [f"{'fail' if i % 3 else 'good'} {i}" for i in range(60)]
+    with pytest.raises(JobError, match=r"more than --max-errors 0\.5 allows"):
+        annotate(config(out, format="jsonl"), Plain(), references)
+    assert not out.exists()
+
+    class Mended(Plain):
+        def _one(self, reference: str) -> Completion:
+            return Completion(render(reference, []))
+
+    again = Mended()
+    assert annotate(config(out, format="jsonl"), again, references) == (60, 0)
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [row["reference"] for row in rows] == references
+    assert len(again.seen) < 60
+
+
+def test_an_xml_declaration_does_not_spoil_the_list(tmp_path: Path) -> None:
+    class Declaring(Plain):
+        def _one(self, reference: str) -> Completion:
+            return Completion(f'<?xml version="1.0"?>\n{render(reference, [])}')
+
+    annotate(config(tmp_path / "refs.xml"), Declaring(), ["a", "b"])
+    assert len(etree.parse(tmp_path / "refs.xml").getroot()) == 2
