@@ -9,7 +9,7 @@ from typing import Any
 
 from reno_dspy import filters
 from reno_dspy.build_config import BuildConfig
-from reno_dspy.rundir import write_json
+from reno_dspy.rundir import JsonlLog, write_json
 from reno_dspy.sampling import Sample
 from reno_dspy.stages import Done, Record
 
@@ -33,6 +33,24 @@ def keep_sample(folder: Path, drawn: Sample) -> None:
         "squared_distance": drawn.squared_distance,
     }
     write_json(folder / COMPOSITION, value)
+
+
+def keep_dropped(
+    folder: Path,
+    pool: Sequence[Record],
+    firsts: Sequence[bool],
+    unique: Sequence[Record],
+    drawn: Sample,
+) -> None:
+    """Write `sample.dropped.jsonl` beside the stages: the id and reason of each pair not taken."""
+    chosen = set(drawn.chosen)
+    doubles = (pair for pair, first in zip(pool, firsts, strict=True) if not first)
+    rest = (pair for index, pair in enumerate(unique) if index not in chosen)
+    JsonlLog(folder / "sample.dropped.jsonl").replace(
+        {"id": pair["id"], "reason": reason}
+        for pairs, reason in ((doubles, "duplicate"), (rest, "not drawn"))
+        for pair in pairs
+    )
 
 
 def reasons_of(stages: Mapping[str, Done]) -> dict[str, dict[str, float | int]]:

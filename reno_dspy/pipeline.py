@@ -200,6 +200,7 @@ class Pipeline:
             tally.drop("duplicate", len(pool) - len(unique))
             tally.drop("not drawn", len(unique) - len(drawn.chosen))
             build_report.keep_sample(self.store.folder, drawn)
+            build_report.keep_dropped(self.store.folder, pool, firsts, unique, drawn)
             yield from (unique[index] for index in drawn.chosen)
 
         options = {

@@ -13,7 +13,7 @@ import numpy as np
 from reno_dspy.citation import FIELDS
 from reno_dspy.errors import InputError
 from reno_dspy.metric import PROFILES, CitationScore, FieldScore, compare
-from reno_dspy.stats import ratio_intervals
+from reno_dspy.stats import Interval, ratio_intervals
 
 # The counts of a field, in the order of the arrays below.
 COUNTS = ("gold", "pred", "lenient", "strict", "restricted")
@@ -54,9 +54,10 @@ class FieldReport:
 class Report:
     """What a system did on a data set. Shares are percentages; None is undefined (0/0).
 
-    `overall` sums the seven fields. `errors` counts failed requests, which are empty predictions;
-    `truncated` answers cut by the token limit. `clusters` is the number of citing articles that
-    intervals are drawn from. `slices`: attribute -> value -> {n, recall_lenient by field}.
+    `intervals` has those of valid_xml, fidelity and all_authors; `overall` sums the seven fields. `errors`
+    counts failed requests, which are empty predictions; `truncated` answers cut by the token limit.
+    `clusters` is the number of citing articles that intervals are drawn from. `slices`: attribute ->
+    value -> {n, recall_lenient by field, interval of the overall recall}.
     """
 
     n: int
@@ -66,6 +67,7 @@ class Report:
     all_authors: float | None
     errors: int
     truncated: int
+    intervals: Mapping[str, tuple[float, float] | None]
     fenced: int
     thought: int
     gold_malformed: int
@@ -140,6 +142,7 @@ def report_scores(
         all_authors=_share([s.all_authors for s in scores]),
         errors=sum(record.get("error") is not None for record in records),
         truncated=sum(record.get("finish_reason") == "length" for record in records),
+        intervals=_share_intervals(scores, clusters),
         fenced=sum(s.fenced for s in scores),
         thought=sum(s.thought for s in scores),
         gold_malformed=sum(s.gold_malformed for s in scores),
@@ -148,7 +151,7 @@ def report_scores(
         completion_tokens=sum(record.get("completion_tokens") or 0 for record in records),
         cost=_cost(records),
         **_field_reports(counts, clusters),
-        slices=_slices(records, counts),
+        slices=_slices(records, counts, clusters),
         **origin,
     )
 
@@ -200,15 +203,29 @@ def _field_reports(
         }
         intervals: dict[str, tuple[float, float] | None] = {}
         for i, measure in enumerate(MEASURES):
-            one = found[i * columns + column]
-            ends = (round(100 * one.low, 2), round(100 * one.high, 2)) if one else None
-            intervals[measure] = ends
+            intervals[measure] = _ends(found[i * columns + column])
         reports.append(FieldReport(**sums, **shares, intervals=intervals))
     return {"fields": dict(zip(FIELDS, reports, strict=False)), "overall": reports[-1]}
 
 
+def _share_intervals(
+    scores: Sequence[CitationScore], clusters: Sequence[str | None]
+) -> dict[str, tuple[float, float] | None]:
+    flags: dict[str, list[bool | None]] = {
+        "valid_xml": [score.well_formed for score in scores],
+        "fidelity": [score.fidelity for score in scores],
+        "all_authors": [score.all_authors for score in scores],
+    }
+    right = np.array([[flag is True for flag in column] for column in flags.values()]).T
+    known = np.array([[flag is not None for flag in column] for column in flags.values()]).T
+    found = ratio_intervals(right, known, clusters)
+    return dict(zip(flags, map(_ends, found), strict=True))
+
+
 def _slices(
-    records: Sequence[Mapping[str, Any]], counts: Mapping[str, np.ndarray[Any, Any]]
+    records: Sequence[Mapping[str, Any]],
+    counts: Mapping[str, np.ndarray[Any, Any]],
+    clusters: Sequence[str | None],
 ) -> dict[str, dict[str, Any]]:
     slices: dict[str, dict[str, Any]] = {}
     for attribute in SLICES:
@@ -219,9 +236,19 @@ def _slices(
             lenient = counts["lenient"][chosen].sum(axis=0)
             names = (*FIELDS, "overall")
             recall = {f: _percent(int(lenient[i]), int(gold[i])) for i, f in enumerate(names)}
-            one = {"n": int(chosen.sum()), "recall_lenient": recall}
+            inside = [cluster for cluster, kept in zip(clusters, chosen, strict=True) if kept]
+            (interval,) = ratio_intervals(
+                counts["lenient"][chosen, -1:], counts["gold"][chosen, -1:], inside
+            )
+            one = {
+                "n": int(chosen.sum()), "recall_lenient": recall, "interval": _ends(interval),
+            }  # fmt: skip
             slices.setdefault(attribute, {})[value] = one
     return slices
+
+
+def _ends(interval: Interval | None) -> tuple[float, float] | None:
+    return (round(100 * interval.low, 2), round(100 * interval.high, 2)) if interval else None
 
 
 def _cost(records: Sequence[Mapping[str, Any]]) -> float | None:

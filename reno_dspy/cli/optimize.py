@@ -27,7 +27,7 @@ def command(config: OptimizeConfig, *, fresh: bool, tracking: bool) -> None:
 
     RECIPE is one that ships (`embedded`, `light`, `thorough`) or a YAML file. Writes prompt.json,
     which `reno evaluate --prompt` takes, candidates.json and report.md to OUT; running the same
-    command again resumes, and no answer is paid twice.
+    command again resumes, and no answer of the student is paid twice.
     """
     from programs import prompts
     from programs.budget import plan_job
