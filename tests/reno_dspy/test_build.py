@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -147,7 +148,10 @@ def test_another_configuration_is_refused(built: Built, corpus: Path) -> None:
 def test_a_smaller_sample(corpus: Path, tmp_path: Path) -> None:
     small = run(corpus, tmp_path / "small", n=60, limit=4)
     assert sum(small.rows.values()) == 60
-    assert small.stages["sample"].tally.dropped["not drawn"] > 0
+    dropped = small.stages["sample"].tally.dropped
+    assert dropped["not drawn"] > 0
+    lines = (small.path / "stages" / "sample.dropped.jsonl").read_text().splitlines()
+    assert Counter(json.loads(line)["reason"] for line in lines) == dropped
 
 
 @pytest.fixture
@@ -246,6 +250,14 @@ def test_an_lms_answers_are_kept(corpus: Path, tmp_path: Path) -> None:
     run(corpus, out, extractor=again, limit=5, concurrency=1)
     assert again.calls == 12
     assert not (out / "stages" / "extract.partial.jsonl").exists()
+
+
+def test_another_model_behind_the_same_name_is_asked_again(corpus: Path, tmp_path: Path) -> None:
+    first, same, other = Scripted(), Scripted(), Scripted()
+    for one, model in ((first, "small"), (same, "small"), (other, "large")):
+        one.identity = {"lm": {"model": model}}  # type: ignore[attr-defined]
+        run(corpus, tmp_path / "out", extractor=one, limit=2)
+    assert (first.calls, same.calls, other.calls) == (2, 0, 2)
 
 
 def test_an_lm_that_describes(corpus: Path, tmp_path: Path) -> None:

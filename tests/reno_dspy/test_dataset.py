@@ -58,6 +58,12 @@ def test_saving_twice_gives_the_same_bytes(built: Path, tmp_path: Path) -> None:
     ).read_text()
 
 
+def test_a_split_that_is_gone_leaves_no_rows(built: Path) -> None:
+    save({"train": ROWS[:3], "test": ROWS[3:]}, built, "# Card\n", {})
+    with pytest.raises(InputError, match="no split 'dev'"):
+        load(str(built), "dev")
+
+
 def test_a_directory_without_a_manifest_is_not_trusted(built: Path) -> None:
     (built / "manifest.json").unlink()
     with pytest.raises(InputError, match="Was it built whole"):
