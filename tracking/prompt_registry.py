@@ -27,7 +27,11 @@ def register_prompt(
     `messages` are those that ask about the reference `{{reference}}`. A prompt of the same name and
     digest keeps its version. Raises JobError when the store cannot be written.
     """
+    import mlflow
+
     name = re.sub(r"[^\w.-]+", "-", name)  # all that a name may hold
+    # The link to the run is made in MLflow's global store, whatever the client's own is.
+    mlflow.set_tracking_uri(store_uri())
     try:
         client = open_client()
         known = client.search_prompt_versions(name) if client.get_prompt(name) else []
