@@ -24,7 +24,7 @@ NAME_REACH = 6
 CANDIDATES = 12
 _LOCATORS = ("volume", "issue", "supplement", "fpage", "lpage", "elocation-id", "page-range")
 _NUMERIC = frozenset({*_LOCATORS, "year", "month", "day", "edition", "season", "size"})
-_NAME_PARTS = frozenset({"surname", "given-names", "prefix", "suffix"})
+NAME_PARTS = frozenset({"surname", "given-names", "prefix", "suffix"})
 _LINK = re.compile(r"(?:https?://|www\.|doi:?\s*10\.|\b10\.\d{4,9}/)\S+", re.IGNORECASE)
 
 
@@ -42,10 +42,10 @@ class Leaf:
 def place(plaintext: str, leaves: Sequence[Leaf]) -> tuple[list[Placed], list[tuple[str, str]]]:
     """Places of `leaves` in `plaintext`, disjoint, and (field, value) of those that have none."""
     board = _Board(plaintext)
-    text = [leaf for leaf in leaves if leaf.field not in _NUMERIC | _NAME_PARTS]
+    text = [leaf for leaf in leaves if leaf.field not in _NUMERIC | NAME_PARTS]
     for leaf in sorted(text, key=lambda leaf: -len(leaf.value)):
         board.put(leaf, board.find(leaf.value))
-    _place_names(board, [leaf for leaf in leaves if leaf.field in _NAME_PARTS])
+    _place_names(board, [leaf for leaf in leaves if leaf.field in NAME_PARTS])
     board.protect(match.span() for match in _LINK.finditer(plaintext))
     _place_locators(board, [leaf for leaf in leaves if leaf.field in _LOCATORS])
     for leaf in leaves:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from reno_dspy.citation import Element, name_of, parse
-from reno_dspy.placing import Leaf, place
+from reno_dspy.placing import NAME_PARTS, Leaf, place
 
 # Elements that hold a value. The wrappers around them are made anew by `render`.
 LEAVES = frozenset({
@@ -23,7 +23,6 @@ LEAVES = frozenset({
     "conf-date", "conf-sponsor", "institution", "patent", "version", "gov", "std", "isbn", "issn",
     "pub-id", "uri", "date-in-citation", "string-name", "person-group",
 })  # fmt: skip
-NAME_PARTS = frozenset({"surname", "given-names", "prefix", "suffix"})
 _PEOPLE = NAME_PARTS | {"string-name", "collab", "etal"}
 # Older or platform-specific names of the same thing.
 _SYNONYMS = {

@@ -24,6 +24,7 @@ from typing import Any
 
 from reno_dspy.citation import FIELDS, read
 from reno_dspy.errors import InputError
+from reno_dspy.evaluate import PREDICTIONS
 from reno_dspy.metric import CitationScore
 from reno_dspy.report import score_records
 from reno_dspy.rundir import JsonlLog, read_config, write_text
@@ -86,7 +87,7 @@ def draw(run: Path, n: int = 330, seed: int = 0, profile: str | None = None) -> 
     `profile` is the run's own unless named. Raises InputError when `run` is not an evaluation or has
     no wrong value.
     """
-    records = JsonlLog(run / "predictions.jsonl").read()
+    records = JsonlLog(run / PREDICTIONS).read()
     if not records:
         raise InputError(f"{run} holds no predictions.jsonl with answers; is it an evaluation?")
     profile = profile or str(read_config(run)["config"].get("profile", "paper"))

@@ -11,13 +11,12 @@ from typing import Any
 
 from reno_dspy.citation import FIELDS
 from reno_dspy.errors import InputError
+from reno_dspy.evaluate import PREDICTIONS, REPORT
 from reno_dspy.rundir import JsonlLog
 from tracking import published
 from tracking.runs import find_run, link_of, run_id_of, run_link
 from tracking.store import open_existing
 
-REPORT = "report.json"
-PREDICTIONS = "predictions.jsonl"
 # The paper's tables 1 to 4, by the names that report.json uses.
 MEASURES: Mapping[str, str] = {
     "recall_lenient": "Table 1: Recall",

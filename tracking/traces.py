@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from reno_dspy.errors import InputError, JobError
+from reno_dspy.evaluate import PREDICTIONS
 from reno_dspy.metric import PROFILES, CitationScore, compare
 from reno_dspy.progress import bar
 from reno_dspy.rundir import JsonlLog, read_config
-from tracking.results import PREDICTIONS
 from tracking.runs import run_id_of
 from tracking.store import open_existing, store_uri
 

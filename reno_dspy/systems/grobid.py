@@ -80,16 +80,21 @@ class Grobid:
         """Annotate references; what GROBID cannot answer is an error row."""
         lines = [" ".join(reference.split()) for reference in references]
         async with httpx.AsyncClient(timeout=self._timeout_s, verify=self._ssl) as client:
-            if len(lines) > 1:
-                start = perf_counter()
-                try:
-                    texts = await self._ask_list(client, lines)
-                except (RequestFailed, MalformedXml, ValueError):
-                    pass  # One of them is to blame; find out which below.
-                else:
-                    latency = (perf_counter() - start) / len(lines)
-                    return [Completion(text, latency_s=latency) for text in texts]
-            return [await self._complete(client, line) for line in lines]
+            together = await self._complete_all(client, lines) if len(lines) > 1 else None
+            # A batch that fails is asked one by one, to find out which reference is to blame.
+            return together or [await self._complete(client, line) for line in lines]
+
+    async def _complete_all(
+        self, client: httpx.AsyncClient, references: Sequence[str]
+    ) -> list[Completion] | None:
+        """All answers by one request; None when it fails."""
+        start = perf_counter()
+        try:
+            texts = await self._ask_list(client, references)
+        except (RequestFailed, MalformedXml, ValueError):
+            return None
+        latency = (perf_counter() - start) / len(references)
+        return [Completion(text, latency_s=latency) for text in texts]
 
     async def _complete(self, client: httpx.AsyncClient, reference: str) -> Completion:
         start = perf_counter()
