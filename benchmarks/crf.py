@@ -6,8 +6,8 @@
     cp WORK/run/crf.crfsuite WORK/run/crf.json reno_dspy/systems/
 
 `train.jsonl` has only rows whose article is under an open licence (CC BY, CC0), `dev` and `test` all
-rows of the frozen split. The other files are for seeing how far the model generalizes: nothing is
-trained on them.
+rows of the frozen split; `refs` is the three as one data set, for `reno finetune`. The other files are
+for seeing how far the model generalizes: nothing is trained on them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 import click
 
 from reno_dspy.citation import FIELDS
-from reno_dspy.dataset import load, read_records
+from reno_dspy.dataset import SPLITS, load, read_records, save
 from reno_dspy.rundir import write_text
 from reno_dspy.systems.crf import SHIPPED, Crf
 from reno_dspy.systems.crf_training import measure
@@ -54,6 +54,8 @@ def rows(data: Path, out: Path) -> None:
     for name, chosen in parts.items():
         write_text(out / f"{name}.jsonl", "".join(_lines(chosen)))
         click.echo(f"{name}: {len(chosen)} rows")
+    splits = {name: load(str(out / f"{name}.jsonl")).rows for name in SPLITS}
+    save(splits, out / "refs", "The frozen split of scielo, ore and pmc.\n", {})
 
 
 @main.command("measure")

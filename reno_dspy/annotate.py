@@ -79,7 +79,9 @@ def annotate(config: AnnotateConfig, system: System, references: Iterable[str]) 
         while window := list(islice(numbered, WINDOW)):
             pending = [one for one in window if not known.has(*one)]
             progress.advance(len(window) - len(pending))
-            asyncio.run(_answer(system, pending, config.concurrency, keep))
+            asyncio.run(_answer(system, pending, config.concurrency, keep, meter))
+            if meter.verdict is not None:
+                raise meter.verdict
     counts = _write(log, config)
     log.path.unlink()
     return counts
@@ -124,7 +126,9 @@ class _Known:
 
 
 class _Meter:
-    """Counts answers on the bar and stops the job when too many fail."""
+    """Counts answers on the bar; has a `verdict` once too many have failed."""
+
+    verdict: JobError | None = None
 
     def __init__(self, progress: Bar, max_errors: float) -> None:
         self._progress, self._max_errors = progress, max_errors
@@ -135,7 +139,7 @@ class _Meter:
         self._errors += completion.error is not None
         self._progress.advance(note=f"{self._errors} errors")
         if self._answers >= HOPELESS and self._errors > self._max_errors * self._answers:
-            raise JobError(
+            self.verdict = JobError(
                 f"{self._errors} of {self._answers} references failed, more than --max-errors "
                 f"{self._max_errors:g} allows. The last reason: {completion.error}\nWhat was answered "
                 "is kept; the same command resumes. --max-errors 1 writes failures as error rows."
@@ -147,14 +151,18 @@ async def _answer(
     pending: Sequence[tuple[int, str]],
     concurrency: int | None,
     keep: Callable[[int, str, Completion], None],
+    meter: _Meter,
 ) -> None:
-    """Hand every answer to `keep` as it comes; batches are made of references of like length."""
+    """Hand every answer to `keep` as it comes; batches are made of references of like length.
+
+    A verdict of `meter` ends it, once what is under way has come.
+    """
     order = sorted(pending, key=lambda one: len(one[1]))
     size = system.batch_size
     batches = iter([order[i : i + size] for i in range(0, len(order), size)])
 
     async def work() -> None:
-        for batch in batches:
+        while meter.verdict is None and (batch := next(batches, None)):
             completions = await system.annotate([reference for _, reference in batch])
             for (index, reference), completion in zip(batch, completions, strict=True):
                 keep(index, reference, completion)

@@ -121,17 +121,22 @@ async def _answer_pending(
         meter = _Meter(progress, len(rows), config.max_errors)
 
         async def work() -> None:
-            for batch in batches:
+            while meter.verdict is None and (batch := next(batches, None)):
                 completions = await system.annotate([rows[i].plaintext or "" for i in batch])
                 for i, completion in zip(batch, completions, strict=True):
                     out.write(_record(i, rows[i], completion))
                     meter.count(completion)
 
+        # What is under way when the verdict falls is waited for and kept.
         await asyncio.gather(*(work() for _ in range(workers)))
+    if meter.verdict is not None:
+        raise meter.verdict
 
 
 class _Meter:
-    """Counts answers on the bar and stops the job once too many have failed."""
+    """Counts answers on the bar; has a `verdict` once too many have failed."""
+
+    verdict: JobError | None = None
 
     def __init__(self, progress: Bar, total: int, max_errors: float) -> None:
         self._progress, self._total, self._max_errors = progress, total, max_errors
@@ -149,7 +154,7 @@ class _Meter:
         self._progress.advance(note=f"{self._errors} errors, {rates}")
         hopeless = self._errors == self._answers >= HOPELESS and self._max_errors < 1
         if hopeless or self._errors > self._max_errors * self._total:
-            raise JobError(
+            self.verdict = JobError(
                 f"{self._errors} of {self._total} references failed, more than --max-errors "
                 f"{self._max_errors:g} allows. The last reason: {completion.error}\n"
                 "What was answered is kept; the same command resumes and tries the failed ones again."
