@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from finetune.measure import DevSet, measure
+from finetune.recipe import DevSample
 from reno_dspy.progress import Bar
 from reno_dspy.rundir import JsonlLog, RunDir
 from reno_dspy.tracker import Run
@@ -60,8 +60,14 @@ class LiveCallback(TrainerCallback):  # type: ignore[misc]
 class RecallCallback(TrainerCallback):  # type: ignore[misc]
     """Measures generated recall every so many steps and at the end, and keeps the best adapter."""
 
-    def __init__(self, dev: DevSet, every: int, patience: int, run_dir: RunDir, run: Run) -> None:
-        self._dev, self._every, self._patience = dev, every, patience
+    def __init__(
+        self,
+        measure: Callable[[Any], dict[str, float | None]],
+        options: DevSample,
+        run_dir: RunDir,
+        run: Run,
+    ) -> None:
+        self._model_figures, self._every, self._patience = measure, options.every, options.patience
         self._run_dir, self._run = run_dir, run
         self._log = run_dir.log(EVALUATIONS)
 
@@ -83,7 +89,7 @@ class RecallCallback(TrainerCallback):  # type: ignore[misc]
             control.should_training_stop = True
 
     def _measure(self, model: Any, step: int, done: list[dict[str, Any]]) -> dict[str, Any]:
-        values = measure(model.get_base_model(), self._dev)
+        values = self._model_figures(model)
         record = {"step": step, **values}
         if all(_recall(record) > _recall(other) for other in done):
             # First the weights, then the line that says they are there.

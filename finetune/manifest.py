@@ -26,7 +26,10 @@ PROMPT = "prompt.json"
 
 
 class Manifest(BaseModel):
-    """Where an adapter comes from; `digest` is the SHA-256 of its weights file."""
+    """Where an adapter comes from; `digest` is the SHA-256 of its weights file.
+
+    `labels` are a tagger's, in the order of its head's outputs; a language model has none.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -40,6 +43,7 @@ class Manifest(BaseModel):
     recipe: dict[str, Any]
     results: dict[str, Any]
     versions: dict[str, str]
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,16 @@ class Noise(Config):
     ligature: float = Field(0.0, ge=0, le=1, description="fi and fl as single characters.")
 
 
+class TaggerOptions(Config):
+    """A model that labels the words of a reference instead of writing its annotation."""
+
+    layers: int | None = Field(None, ge=1, description="Layers of the base to use, from below.")
+    context: Literal["once", "twice", "both_ways"] = Field(
+        "both_ways", description="How a word sees what follows it (finetune.tagger.encoding)."
+    )
+    min_count: int = Field(30, ge=1, description="Fields annotated less often are not learnt.")
+
+
 class FinetuneConfig(Config):
     """Options of `reno finetune`."""
 
@@ -79,3 +89,4 @@ class FinetuneConfig(Config):
     optimizer: Optimizer = Optimizer()
     dev: DevSample = DevSample()
     noise: Noise = Noise()
+    tagger: TaggerOptions | None = Field(None, description="Train a tagger (it takes no prompt).")

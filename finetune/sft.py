@@ -9,27 +9,25 @@ killed run resumes from its last checkpoint and ends with the same weights. On s
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import datasets
 import torch
-from peft import LoraConfig, get_peft_model
-from transformers import PrinterCallback, TrainerCallback, set_seed
+from peft import get_peft_model
+from transformers import set_seed
 from transformers.utils import logging
 from trl import SFTConfig, SFTTrainer
 
 from finetune.base import Base, resolve_base
-from finetune.callbacks import BEST, LiveCallback, RecallCallback, best_of
+from finetune.callbacks import BEST, best_of
 from finetune.cpu import halve_linears, has_bfloat16
 from finetune.cpu_trainer import CpuTrainer
 from finetune.data import TrainingData
-from finetune.manifest import Adapter, load_adapter
-from finetune.measure import DevSet
+from finetune.loop import CHECKPOINTS, FinetuneResult, conclude, lora_config, result_of, run_trainer
+from finetune.measure import DevSet, measure
 from finetune.models import load_model, load_tokenizer
 from finetune.recipe import FinetuneConfig
 from finetune.rows import RowsReport, TrainingRow, drop_long, make_rows, to_records
@@ -37,22 +35,8 @@ from finetune.save import ADAPTER, save_adapter
 from programs import prompts
 from programs.prompts import Prompt
 from reno_dspy.errors import InputError
-from reno_dspy.progress import bar
 from reno_dspy.rundir import RunDir, write_json
 from reno_dspy.tracker import Run, Tracker
-
-CHECKPOINTS = "checkpoints"
-_CHECKPOINT = re.compile(r"checkpoint-(\d+)\Z")
-
-
-@dataclass(frozen=True)
-class FinetuneResult:
-    """The adapter, the loss of each step, and the best measurement on dev (None: none was made)."""
-
-    adapter: Adapter
-    losses: dict[int, float]
-    best: dict[str, Any] | None
-    rows: dict[str, Any]
 
 
 def finetune(
@@ -88,8 +72,8 @@ def finetune(
             best = best_of(run_dir)
             weights = run_dir / BEST if best else model
             save_adapter(weights, run_dir, config, base, prompt, data, report, best)
-        result = _result(run_dir, report)
-        _conclude(run, result)
+        result = result_of(run_dir, report)
+        conclude(run, result)
     return result
 
 
@@ -127,7 +111,6 @@ def _train(
     set_seed(config.seed)
     model = _with_lora(config, base)
     arguments = _arguments(config, run_dir / CHECKPOINTS)
-    checkpoint = _last_checkpoint(run_dir / CHECKPOINTS)
     kind = SFTTrainer if torch.cuda.is_available() else CpuTrainer
     trainer = kind(
         model,
@@ -135,29 +118,13 @@ def _train(
         train_dataset=datasets.Dataset.from_list(to_records(rows, config.thinking)),
         processing_class=dev.tokenizer,
     )
-    trainer.remove_callback(PrinterCallback)
-    total = config.max_steps or _steps(config, len(rows), trainer.accelerator.num_processes)
-    done = int(_CHECKPOINT.search(checkpoint.name)[1]) if checkpoint else 0  # type: ignore[index]
-    with bar("Fine-tuning", total, done) as shown:
-        callbacks: list[TrainerCallback] = [LiveCallback(run, shown, run_dir.log("train.jsonl"))]
-        if dev.rows:
-            options = config.dev
-            callbacks.append(RecallCallback(dev, options.every, options.patience, run_dir, run))
-        for callback in callbacks:
-            trainer.add_callback(callback)
-        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    measured = (lambda model: measure(model.get_base_model(), dev)) if dev.rows else None
+    run_trainer(trainer, config, len(rows), measured, run_dir, run)
     return trainer.model
 
 
 def _with_lora(config: FinetuneConfig, base: Base) -> Any:
-    lora = config.lora
-    peft_config = LoraConfig(
-        r=lora.rank,
-        lora_alpha=lora.alpha,
-        lora_dropout=lora.dropout,
-        target_modules=list(lora.targets),
-        task_type="CAUSAL_LM",
-    )
+    peft_config = lora_config(config.lora, "CAUSAL_LM")
     try:
         model = get_peft_model(load_model(base), peft_config)
     except ValueError as error:
@@ -200,30 +167,3 @@ def _arguments(config: FinetuneConfig, folder: Path) -> SFTConfig:
         report_to="none",
         disable_tqdm=True,
     )
-
-
-def _steps(config: FinetuneConfig, rows: int, devices: int) -> int:
-    options = config.optimizer
-    batches = -(-rows // (options.batch_size * devices))
-    return round(max(-(-batches // options.accumulation), 1) * config.epochs)
-
-
-def _last_checkpoint(folder: Path) -> Path | None:
-    """The newest checkpoint that is whole; its state file is written last."""
-    found = [path for path in folder.glob("checkpoint-*") if (path / "trainer_state.json").exists()]
-    return max(found, key=lambda path: int(path.name.split("-")[1]), default=None)
-
-
-def _result(run_dir: RunDir, report: RowsReport) -> FinetuneResult:
-    losses = {r["step"]: r["train/loss"] for r in run_dir.log("train.jsonl").read()}
-    adapter = load_adapter(run_dir / ADAPTER)
-    return FinetuneResult(adapter, losses, best_of(run_dir), report.as_dict())
-
-
-def _conclude(run: Run, result: FinetuneResult) -> None:
-    run.tags({"makes.adapter": result.adapter.digest})
-    if result.best:
-        values = {name: value for name, value in result.best.items() if name != "step"}
-        run.metrics({f"best/{name}": value for name, value in values.items()})
-    run.artifact(result.adapter.path, "adapter")
-    run.describe((result.adapter.path / "README.md").read_text(encoding="utf-8"))

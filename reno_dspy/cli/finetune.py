@@ -11,7 +11,7 @@ from finetune.recipe import RECIPES, FinetuneConfig
 from reno_dspy.cli.options import job_options
 
 if TYPE_CHECKING:
-    from finetune.sft import FinetuneResult
+    from finetune.loop import FinetuneResult
 
 
 @click.command("finetune")

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from finetune.data import load_data
+from finetune.loop import FinetuneResult
 from finetune.recipe import RECIPES, FinetuneConfig
-from finetune.sft import FinetuneResult, finetune
+from finetune.sft import finetune
 from reno_dspy.config import resolve
 from reno_dspy.tracker import NullTracker, Tracker
 

@@ -19,9 +19,9 @@ import pytest
 from finetune.base import TINY, resolve_base
 from finetune.cpu import halve_linears, has_bfloat16
 from finetune.engine import Engine, Request
+from finetune.loop import FinetuneResult
 from finetune.models import load_model, load_tokenizer
 from finetune.serve import Endpoint, local_server
-from finetune.sft import FinetuneResult
 from reno_dspy.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,10 +16,10 @@ from safetensors.torch import load_file
 
 from finetune.base import TINY, resolve_base
 from finetune.data import load_data
+from finetune.loop import FinetuneResult
 from finetune.manifest import Manifest, load_adapter, write_manifest
 from finetune.models import save_merged
 from finetune.recipe import RECIPES, FinetuneConfig
-from finetune.sft import FinetuneResult
 from programs import prompts
 from reno_dspy.cli.main import group
 from reno_dspy.config import resolve

@@ -1,0 +1,103 @@
+"""What every fine-tuning job shares: the loop with its checkpoints, and what is said at its end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from peft import LoraConfig
+from transformers import PrinterCallback, Trainer, TrainerCallback
+
+from finetune.callbacks import LiveCallback, RecallCallback, best_of
+from finetune.manifest import Adapter, load_adapter
+from finetune.recipe import FinetuneConfig, Lora
+from finetune.rows import RowsReport
+from finetune.save import ADAPTER
+from reno_dspy.progress import bar
+from reno_dspy.rundir import RunDir
+from reno_dspy.tracker import Run
+
+CHECKPOINTS = "checkpoints"
+_CHECKPOINT = re.compile(r"checkpoint-(\d+)\Z")
+
+
+@dataclass(frozen=True)
+class FinetuneResult:
+    """The adapter, the loss of each step, and the best measurement on dev (None: none was made)."""
+
+    adapter: Adapter
+    losses: dict[int, float]
+    best: dict[str, Any] | None
+    rows: dict[str, Any]
+
+
+def lora_config(
+    lora: Lora, task: Literal["CAUSAL_LM", "TOKEN_CLS"], save: tuple[str, ...] = ()
+) -> LoraConfig:
+    """PEFT's configuration; the modules that `save` names are trained whole."""
+    return LoraConfig(
+        r=lora.rank,
+        lora_alpha=lora.alpha,
+        lora_dropout=lora.dropout,
+        target_modules=list(lora.targets),
+        modules_to_save=list(save) or None,
+        task_type=task,
+    )
+
+
+def run_trainer(
+    trainer: Trainer,
+    config: FinetuneConfig,
+    rows: int,
+    measure: Callable[[Any], dict[str, float | None]] | None,
+    run_dir: RunDir,
+    run: Run,
+) -> None:
+    """Train on so many `rows` to the end, from the last checkpoint if there is one.
+
+    `measure` gives a PEFT model's figures on dev, `recall` among them, by which the best is kept.
+    """
+    trainer.remove_callback(PrinterCallback)
+    checkpoint = last_checkpoint(run_dir / CHECKPOINTS)
+    total = config.max_steps or steps_of(config, rows, trainer.accelerator.num_processes)
+    done = int(_CHECKPOINT.search(checkpoint.name)[1]) if checkpoint else 0  # type: ignore[index]
+    with bar("Fine-tuning", total, done) as shown:
+        callbacks: list[TrainerCallback] = [LiveCallback(run, shown, run_dir.log("train.jsonl"))]
+        if measure:
+            callbacks.append(RecallCallback(measure, config.dev, run_dir, run))
+        for callback in callbacks:
+            trainer.add_callback(callback)
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+
+
+def steps_of(config: FinetuneConfig, rows: int, devices: int) -> int:
+    """Optimizer steps of the whole run on so many `rows` and `devices`."""
+    options = config.optimizer
+    batches = -(-rows // (options.batch_size * devices))
+    return round(max(-(-batches // options.accumulation), 1) * config.epochs)
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """The newest checkpoint that is whole; its state file is written last."""
+    found = [path for path in folder.glob("checkpoint-*") if (path / "trainer_state.json").exists()]
+    return max(found, key=lambda path: int(path.name.split("-")[1]), default=None)
+
+
+def result_of(run_dir: RunDir, report: RowsReport) -> FinetuneResult:
+    """What a finished run directory holds."""
+    losses = {r["step"]: r["train/loss"] for r in run_dir.log("train.jsonl").read()}
+    adapter = load_adapter(run_dir / ADAPTER)
+    return FinetuneResult(adapter, losses, best_of(run_dir), report.as_dict())
+
+
+def conclude(run: Run, result: FinetuneResult) -> None:
+    """Tell the tracker what came out."""
+    run.tags({"makes.adapter": result.adapter.digest})
+    if result.best:
+        values = {name: value for name, value in result.best.items() if name != "step"}
+        run.metrics({f"best/{name}": value for name, value in values.items()})
+    run.artifact(result.adapter.path, "adapter")
+    run.describe((result.adapter.path / "README.md").read_text(encoding="utf-8"))
