@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -15,6 +16,17 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_DATASETS_OFFLINE"] = "1"
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
+# A busy machine is no dead server.
+os.environ["MLFLOW_HTTP_REQUEST_TIMEOUT"] = "120"
+# What a shell may have set must not reach the jobs and the tables that tests look at.
+for _name in ("MLFLOW_TRACKING_URI", "MLFLOW_RUN_ID", "OPENAI_API_KEY", "COLUMNS", "FORCE_COLOR"):
+    os.environ.pop(_name, None)
+
+# The same examples every time, however slow the machine is.
+settings.register_profile(
+    "repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture(scope="session")
