@@ -82,12 +82,12 @@ def test_limits_failures_stalls_and_cuts_are_survived(
         if asked[number] == 1 and number in (1, 2):
             return {1: 429, 2: 503}[number], {"error": {"message": "later"}}
         if asked[number] == 1 and number == 3:
-            time.sleep(3)
+            time.sleep(9)
         if number == 4:
             return 200, completion("<mixed-citation><surname>It", "length")
         return 200, annotation(body)
 
-    command = arguments(tmp_path, data, endpoint(answer).url, timeout=1.5, num_retries=2)
+    command = arguments(tmp_path, data, endpoint(answer).url, timeout=4, num_retries=4)
     assert run(monkeypatch, command) == 0
     report = report_in(tmp_path)
     assert (report["n"], report["errors"], report["truncated"]) == (ROWS, 0, 1)
@@ -136,9 +136,10 @@ def test_a_killed_evaluation_resumes_to_the_same_bytes(
             time.sleep(0.02)
         os.kill(process.pid, signal.SIGKILL)
     kept = log.read_bytes().count(b"\n")
-    before = len(slow.requests)
-    assert run(monkeypatch, arguments(tmp_path / "cut", data, slow.url)) == 0
-    assert len(slow.requests) - before == ROWS - kept
+    # Another endpoint: what the killed process had sent may still arrive at the first.
+    second = endpoint(answer)
+    assert run(monkeypatch, arguments(tmp_path / "cut", data, second.url)) == 0
+    assert len(second.requests) == ROWS - kept
     cut, whole = (tmp_path / name / "run" for name in ("cut", "whole"))
     assert (cut / "report.json").read_bytes() == (whole / "report.json").read_bytes()
     assert [json.loads(line)["index"] for line in log.read_text().splitlines()] == list(range(ROWS))
