@@ -9,28 +9,36 @@ are read a window at a time, so that memory does not grow with the file. The out
 from __future__ import annotations
 
 import asyncio
-import json
+import fcntl
+import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from glob import escape
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Literal
-from xml.sax.saxutils import escape
+from time import perf_counter
+from typing import IO, Any, ClassVar, cast
 
 from pydantic import Field
 
-from reno_dspy.citation import read
+from reno_dspy.annotation_files import Answer, Form, write_answers
+from reno_dspy.citation import MAX_CHARACTERS, read
 from reno_dspy.config import Config
-from reno_dspy.csl import to_csl
 from reno_dspy.errors import InputError, JobError
 from reno_dspy.evaluate import HOPELESS
+from reno_dspy.labels import Labelled, split_labels
 from reno_dspy.progress import Bar, bar
-from reno_dspy.rundir import JsonlLog, replacing
+from reno_dspy.projection import ILLEGAL
+from reno_dspy.rundir import JsonlLog
 from reno_dspy.systems import Completion, System
 
 # References a system is given at once: enough to keep it busy, little to hold or to lose.
 WINDOW = 2_000
-_ILLEGAL = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF])
+# Longer than this is no reference but a file without line ends; tags make it longer still.
+_LONGEST = MAX_CHARACTERS // 10
+_NOWHERE = -1
 
 
 class AnnotateConfig(Config):
@@ -43,9 +51,7 @@ class AnnotateConfig(Config):
     input: str = Field(description="References, one a line (- is standard input), or a PDF.")
     out: Path = Field(description="File to write; an unfinished job for it is resumed.")
     system: str = Field("crf", description="System, as in `reno evaluate`.")
-    format: Literal["jats", "jsonl", "csl"] = Field(
-        "jats", description="JATS <ref-list>, JSON lines, or CSL-JSON."
-    )
+    format: Form = Field("jats", description="JATS <ref-list>, JSON lines, or CSL-JSON.")
     prompt: str | None = Field(None, description="Prompt: a name that ships, or a prompt file.")
     adapter: Path | None = Field(None, description="Output directory of `reno finetune` to use.")
     api_base: str | None = Field(None, description="Endpoint of the system, over its recipe's.")
@@ -56,40 +62,100 @@ class AnnotateConfig(Config):
     )
 
 
-def annotate(config: AnnotateConfig, system: System, references: Iterable[str]) -> tuple[int, int]:
+@dataclass(frozen=True)
+class _Job:
+    """Reference number `index`, its label aside: systems are given the text alone."""
+
+    index: int
+    reference: Labelled
+
+
+def annotate(
+    config: AnnotateConfig,
+    system: System,
+    references: Iterable[str],
+    *,
+    total: int | None = None,
+    fresh: bool = False,
+) -> tuple[int, int]:
     """Annotate `references` into `config.out`; return how many, and how many of them failed.
 
-    A failed or malformed answer is a row with `error` (JSON lines), or the plain text untagged (JATS).
-    Raises InputError when an unfinished job for the same file had other input or another system,
-    JobError when more than `max_errors` of at least twenty answers fail; the log is kept then.
+    `total` is how many there are, where that is known; `fresh` forgets an unfinished job. A failed or
+    malformed answer is a row with `error` (JSON lines), or the plain text untagged (JATS).
+    Raises InputError when an unfinished job for the same file had other input or another system, or
+    another process is at it; JobError when more than `max_errors` of at least twenty answers fail (the
+    log is kept then).
     """
-    log = JsonlLog(config.out.with_name(f"{config.out.name}.partial"))
+    if config.out.exists() and not config.out.is_file():
+        raise InputError(f"--out {config.out} is not a file; name a file to write.")
     header = {"system": system.name, "identity": dict(system.identity())}
-    known = _Known(log, header)
-    with log.appending() as out, bar(f"annotate {system.name}", None) as progress:
-        if not known.started:
-            out.write(header)
-        meter = _Meter(progress, config.max_errors)
-
-        def keep(index: int, reference: str, completion: Completion) -> None:
-            out.write({"index": index} | _record(reference, completion))
-            meter.count(completion)
-
-        numbered = enumerate(references)
-        while window := list(islice(numbered, WINDOW)):
-            pending = [one for one in window if not known.has(*one)]
-            progress.advance(len(window) - len(pending))
-            asyncio.run(_answer(system, pending, config.concurrency, keep, meter))
-            if meter.verdict is not None:
-                raise meter.verdict
-    counts = _write(log, config)
-    log.path.unlink()
+    with _alone(config.out, fresh) as log:
+        _answer_all(config, system, references, log, header, total)
+        counts = write_answers(config.out, config.format, _Known(log, header).answers())
+        log.path.unlink()
     return counts
 
 
 def read_references(lines: Iterable[str]) -> Iterator[str]:
     """The references of a text, one a line; blank lines are none."""
     return (line.strip() for line in lines if line.strip())
+
+
+@contextmanager
+def _alone(out: Path, fresh: bool) -> Iterator[JsonlLog]:
+    """The log of the job for `out`, which no other process may hold meanwhile."""
+    log = JsonlLog(out.with_name(f"{out.name}.partial"))
+    log.path.parent.mkdir(parents=True, exist_ok=True)
+    with open(log.path, "ab") as file:
+        if not _locked(file):
+            raise InputError(
+                f"Another process is writing {out}. Wait for it, or name another --out."
+            )
+        if fresh:
+            file.truncate(0)
+        # Left by a process that was killed as it wrote the output.
+        for left in out.parent.glob(f".{escape(out.name)}.*.tmp"):
+            left.unlink()
+        yield log
+
+
+def _locked(file: IO[bytes]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    # A process that has just finished has deleted what this one opened.
+    return os.fstat(file.fileno()).st_nlink > 0
+
+
+def _answer_all(
+    config: AnnotateConfig,
+    system: System,
+    references: Iterable[str],
+    log: JsonlLog,
+    header: Mapping[str, Any],
+    total: int | None,
+) -> None:
+    known = _Known(log, header)
+    title = f"annotate {system.name}"
+    with log.appending() as out, bar(title, total, done=known.answered) as progress:
+        if not known.started:
+            out.write(header)
+        meter = _Meter(progress, config.max_errors)
+
+        def keep(job: _Job, completion: Completion) -> None:
+            out.write({"index": job.index} | _answer(job.reference, completion))
+            meter.count(completion)
+
+        count = 0
+        jobs = (_Job(i, reference) for i, reference in enumerate(split_labels(references)))
+        while window := list(islice(jobs, WINDOW)):
+            count += len(window)
+            pending = [job for job in window if not known.has(job)]
+            asyncio.run(_answer_window(system, pending, config.concurrency, keep, meter))
+            if meter.verdict is not None:
+                raise meter.verdict
+        known.check_count(count)
 
 
 class _Known:
@@ -102,21 +168,34 @@ class _Known:
         self.started = first is not None
         if first is not None and first[1] != header:
             raise self._refusal(f"with {first[1].get('system')}, or with other options")
-        self.places = array("q")
-        self._failed: set[int] = set()
+        # Failures, which are tried again, as their complement.
+        self._places = array("q")
         for place, record in records:
             index = record["index"]
-            self.places.extend([-1] * (index + 1 - len(self.places)))
-            self.places[index] = place
-            (self._failed.add if record["error"] else self._failed.discard)(index)
+            self._places.extend([_NOWHERE] * (index + 1 - len(self._places)))
+            self._places[index] = ~place if record["error"] else place
+        self.answered = sum(place >= 0 for place in self._places)
 
-    def has(self, index: int, reference: str) -> bool:
-        """Whether `reference` is answered. Raises InputError when another one has its number."""
-        if index >= len(self.places) or self.places[index] < 0:
-            return False
-        if self._log.at(self.places[index])["reference"] != reference:
-            raise self._refusal("with other references")
-        return index not in self._failed
+    def has(self, job: _Job) -> bool:
+        """Whether a reference is answered. Raises InputError when another one has its number."""
+        place = self._places[job.index] if job.index < len(self._places) else _NOWHERE
+        if place != _NOWHERE:
+            record = self._record(place)
+            if record["label"] + record["text"] != "".join(job.reference):
+                raise self._refusal("with other references")
+        return place >= 0
+
+    def check_count(self, count: int) -> None:
+        """Raise InputError when there are records of more references than `count`."""
+        if len(self._places) > count:
+            raise self._refusal("with more references")
+
+    def answers(self) -> Iterator[Answer]:
+        """The last answer to every reference, in the order of the references."""
+        return map(self._record, self._places)
+
+    def _record(self, place: int) -> Answer:
+        return cast(Answer, self._log.at(place if place >= 0 else ~place))
 
     def _refusal(self, what: str) -> InputError:
         path = self._log.path
@@ -133,11 +212,14 @@ class _Meter:
     def __init__(self, progress: Bar, max_errors: float) -> None:
         self._progress, self._max_errors = progress, max_errors
         self._answers = self._errors = 0
+        self._start = perf_counter()
 
     def count(self, completion: Completion) -> None:
         self._answers += 1
         self._errors += completion.error is not None
-        self._progress.advance(note=f"{self._errors} errors")
+        rate = self._answers / (perf_counter() - self._start)
+        shown = f"{rate:,.{0 if rate >= 10 else 1}f} references/s"
+        self._progress.advance(note=f"{shown}, {self._errors} errors")
         if self._answers >= HOPELESS and self._errors > self._max_errors * self._answers:
             self.verdict = JobError(
                 f"{self._errors} of {self._answers} references failed, more than --max-errors "
@@ -146,73 +228,56 @@ class _Meter:
             )
 
 
-async def _answer(
+async def _answer_window(
     system: System,
-    pending: Sequence[tuple[int, str]],
+    pending: Sequence[_Job],
     concurrency: int | None,
-    keep: Callable[[int, str, Completion], None],
+    keep: Callable[[_Job, Completion], None],
     meter: _Meter,
 ) -> None:
     """Hand every answer to `keep` as it comes; batches are made of references of like length.
 
     A verdict of `meter` ends it, once what is under way has come.
     """
-    order = sorted(pending, key=lambda one: len(one[1]))
+    order = []
+    for job in sorted(pending, key=lambda job: len(job.reference.text)):
+        if problem := _unfit("".join(job.reference)):
+            keep(job, Completion("", error=problem))
+        else:
+            order.append(job)
     size = system.batch_size
     batches = iter([order[i : i + size] for i in range(0, len(order), size)])
 
     async def work() -> None:
         while meter.verdict is None and (batch := next(batches, None)):
-            completions = await system.annotate([reference for _, reference in batch])
-            for (index, reference), completion in zip(batch, completions, strict=True):
-                keep(index, reference, completion)
+            completions = await system.annotate([job.reference.text for job in batch])
+            for job, completion in zip(batch, completions, strict=True):
+                keep(job, completion)
 
     await asyncio.gather(*(work() for _ in range(concurrency or system.concurrency)))
 
 
-def _record(reference: str, completion: Completion) -> dict[str, Any]:
+def _unfit(reference: str) -> str | None:
+    """Why no annotation can hold `reference`; None where one can."""
+    if len(reference) > _LONGEST:
+        return f"{len(reference):,} characters are no reference: one a line is expected"
+    if (found := ILLEGAL.search(reference)) is None:
+        return None
+    code = ord(found.group())
+    if 0xDC80 <= code <= 0xDCFF:  # how Python reads a byte that is not UTF-8
+        return f"byte 0x{code - 0xDC00:02X} at character {found.start()} is not UTF-8"
+    return f"character {found.group()!r} at {found.start()} cannot stand in XML"
+
+
+def _answer(reference: Labelled, completion: Completion) -> Answer:
     reading = read(completion.text)
     error = completion.error
     if error is None and not reading.well_formed:
         error = f"malformed XML: {reading.problem}"
-    annotation = reading.xml if error is None else None
-    record = {"reference": reference, "annotation": annotation, "error": error}
-    return record | ({"completion": completion.text} if error and completion.text else {})
-
-
-def _write(log: JsonlLog, config: AnnotateConfig) -> tuple[int, int]:
-    """Write the output from the log, a row at a time; return how many rows, and how many failed."""
-    begin, between, end = _FRAMES[config.format]
-    header = next(log.records())
-    places = _Known(log, header).places
-    failed = 0
-    with replacing(config.out, "w") as file:
-        file.write(begin)
-        for number, place in enumerate(places, start=1):
-            record = log.at(place)
-            failed += record["error"] is not None
-            file.write((between if number > 1 else "") + _row(config.format, number, record))
-        file.write(end)
-    return len(places), failed
-
-
-_FRAMES = {
-    "jats": ("<?xml version='1.0' encoding='UTF-8'?>\n<ref-list>\n", "", "</ref-list>\n"),
-    "jsonl": ("", "", ""),
-    "csl": ("[\n", ",\n", "\n]\n"),
-}
-
-
-def _row(form: str, number: int, record: dict[str, Any]) -> str:
-    if form == "jsonl":
-        shown = {name: value for name, value in record.items() if name != "index"}
-        return json.dumps(shown, ensure_ascii=False) + "\n"
-    if form == "csl":
-        item = to_csl(record["annotation"], f"ref{number}") if record["annotation"] else {
-            "id": f"ref{number}", "type": "document", "title": record["reference"],
-            "note": record["error"],
-        }  # fmt: skip
-        return json.dumps(item, ensure_ascii=False)
-    plain = escape(record["reference"].translate(_ILLEGAL))
-    citation = record["annotation"] or f"<mixed-citation>{plain}</mixed-citation>"
-    return f'<ref id="ref{number}">{citation}</ref>\n'
+    answer = Answer(
+        label=reference.label,
+        text=reference.text,
+        annotation=reading.xml if error is None else None,
+        error=error,
+    )
+    return answer | ({"completion": completion.text} if error and completion.text else {})

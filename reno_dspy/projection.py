@@ -31,7 +31,8 @@ _SYNONYMS = {
 }  # fmt: skip
 # Between two parts of one name stand at most a comma and white space.
 _NAME_GAP = re.compile(r"[\s,.\u00a0]*\Z")
-_ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# What no XML document can hold: control characters, lone surrogates.
+ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, order=True)
@@ -82,7 +83,7 @@ def render(plaintext: str, spans: Iterable[Span], publication_type: str | None =
     Its text is `plaintext`. Parts of a name become a `string-name`; neighbouring people of one role, a
     `person-group`. Raises ValueError for overlapping spans or characters that XML cannot hold.
     """
-    if illegal := _ILLEGAL.search(plaintext):
+    if illegal := ILLEGAL.search(plaintext):
         raise ValueError(f"character {illegal.group()!r} at {illegal.start()} cannot stand in XML")
     kind = f" publication-type={quoteattr(publication_type)}" if publication_type else ""
     pieces = [f"<mixed-citation{kind}>"]

@@ -22,6 +22,22 @@ _DENSE = 10
 _FEWEST_LEFT = 3
 
 
+class Numbered(str):
+    """A reference of a numbered list; `label` stood before it in print."""
+
+    label: str
+
+    @classmethod
+    def of(cls, piece: str) -> str:
+        """The reference in `piece`, its label taken off; `piece` itself where it has none."""
+        found = rules.LABEL.match(piece)
+        if found is None:
+            return piece
+        reference = cls(piece[found.end() :])
+        reference.label = found.group().strip()
+        return reference
+
+
 def segment(section: Sequence[str]) -> list[str]:
     """The references in a section's lines (empty lines and indents as `pdf_text` gives them)."""
     lines = [line for line in section if not rules.CAPTION.match(line.strip())]
@@ -63,7 +79,7 @@ def looks_good(reference: str) -> bool:
 
 
 def numbered_run(lines: Sequence[str]) -> list[str]:
-    """The references of the best run of rising labels (`1.`, `[1]`, `(1)`, `1 `); maybe none."""
+    """The references of the best run of rising labels (`1.`, `[1]`, `(1)`, `1 `), or none."""
     labels = [_label(line) for line in lines]
     best: list[int] = []
     starts = [i for i, label in enumerate(labels) if label and label[1] == 1]
@@ -75,7 +91,7 @@ def numbered_run(lines: Sequence[str]) -> list[str]:
         return []
     pieces = [lines[a:b] for a, b in zip(best, [*best[1:], len(lines)], strict=True)]
     pieces[-1] = _until_gap(pieces[-1])
-    return [_without_label(rules.join(piece)) for piece in pieces]
+    return [Numbered.of(rules.join(piece)) for piece in pieces]
 
 
 def _rising(labels: Sequence[tuple[str, int] | None], start: int) -> list[int]:
@@ -99,10 +115,6 @@ def _label(line: str) -> tuple[str, int] | None:
     if match is None or not line.strip()[match.end() :]:
         return None
     return match["open"] + match["close"], int(match["number"])
-
-
-def _without_label(reference: str) -> str:
-    return rules.LABEL.sub("", reference, count=1) if rules.LABEL.match(reference) else reference
 
 
 def _until_gap(lines: Sequence[str]) -> Sequence[str]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
+from typing import IO
 
 import click
 
@@ -23,38 +26,61 @@ def command(config: AnnotateConfig, *, fresh: bool) -> None:
     """
     from reno_dspy.cli.systems import open_system
 
-    if fresh:
-        config.out.with_name(f"{config.out.name}.partial").unlink(missing_ok=True)
     log = config.out.with_name(f"{config.out.name}.server.log")
     if Path(config.input).exists() and config.out.exists() and config.out.samefile(config.input):
         raise InputError(f"--out {config.out} is the input itself; name another file.")
-    with _references(config.input) as references, open_system(config, log) as system:
-        total, failed = annotate(config, system, references)
+    with _references(config.input) as (references, known), open_system(config, log) as system:
+        total, failed = annotate(config, system, references, total=known, fresh=fresh)
     click.echo(f"{total} references to {config.out}, {failed} of them not annotated.", err=True)
 
 
 @contextmanager
-def _references(name: str) -> Iterator[Iterator[str]]:
+def _references(name: str) -> Iterator[tuple[Iterable[str], int | None]]:
+    """The references of an input, and how many there are where that can be told beforehand."""
     if name == "-":
-        yield read_references(sys.stdin)
+        yield _some(read_references(_lines(sys.stdin.buffer)), "Standard input"), None
         return
     path = Path(name)
-    if not path.is_file():
-        raise InputError(
-            f"{name} does not exist. Name a text file, a PDF, or - for standard input."
-        )
+    if not path.exists() or path.is_dir():
+        what = "is a directory" if path.is_dir() else "does not exist"
+        raise InputError(f"{name} {what}. Name a text file, a PDF, or - for standard input.")
     with open(path, "rb") as file:
-        is_pdf = file.read(5) == b"%PDF-"
-    if is_pdf or path.suffix.lower() == ".pdf":
-        yield iter(_from_pdf(path))
-        return
-    with open(path, encoding="utf-8", errors="replace") as lines:
-        yield read_references(lines)
+        head = file.peek()
+        if head.startswith(b"%PDF-") or path.suffix.lower() == ".pdf":
+            references = _from_pdf(path)
+            yield references, len(references)
+            return
+        if b"\0" in head:
+            raise InputError(f"{name} is no text in UTF-8 and no PDF. Save it as UTF-8 text.")
+        end = "\r" if b"\r" in head and b"\n" not in head else "\n"
+        total = None
+        if file.seekable():
+            total = sum(1 for _ in read_references(_lines(file, end)))
+            file.seek(0)
+        yield _some(read_references(_lines(file, end)), name), total
+
+
+def _lines(file: IO[bytes], end: str = "\n") -> Iterator[str]:
+    """The lines of a text in UTF-8. Nothing but `end` ends one: other white space may be inside.
+
+    Bytes that are not UTF-8 become lone surrogates, so that their reference becomes an error row.
+    """
+    text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline=end)
+    yield from text
+    text.detach()
+
+
+def _some(references: Iterator[str], name: str) -> Iterator[str]:
+    first = next(references, None)
+    if first is None:
+        raise InputError(f"{name} holds no references (one a line).")
+    return chain([first], references)
 
 
 def _from_pdf(path: Path) -> list[str]:
     from reno_dspy.documents import Converter
     from reno_dspy.extraction import extract
+    from reno_dspy.segmentation import Numbered
 
     with Converter(workers=1) as converter:
         (document,) = converter.convert([path])
@@ -63,4 +89,4 @@ def _from_pdf(path: Path) -> list[str]:
     references = extract(document.markdown)
     if not references:
         raise InputError(f"No reference list was found in {path}.")
-    return references
+    return [f"{r.label} {r}" if isinstance(r, Numbered) else r for r in references]
