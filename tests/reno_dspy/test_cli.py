@@ -37,7 +37,7 @@ def reno(
 
     def run(*arguments: str, stdin: str = "") -> Done:
         monkeypatch.setattr("sys.argv", ["reno", *arguments])
-        monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
         try:
             main()
             code = 0
