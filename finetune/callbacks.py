@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from accelerate import PartialState
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from finetune.recipe import DevSample
@@ -45,7 +46,7 @@ class LiveCallback(TrainerCallback):  # type: ignore[misc]
     ) -> None:
         """One training step's figures."""
         logs = logs or {}
-        if "loss" not in logs:
+        if "loss" not in logs or not state.is_world_process_zero:
             return
         step = state.global_step
         values = {ours: float(logs[name]) for name, ours in _LOGGED.items() if name in logs}
@@ -58,7 +59,10 @@ class LiveCallback(TrainerCallback):  # type: ignore[misc]
 
 
 class RecallCallback(TrainerCallback):  # type: ignore[misc]
-    """Measures generated recall every so many steps and at the end, and keeps the best adapter."""
+    """Measures generated recall every so many steps and at the end, and keeps the best adapter.
+
+    Of several processes the first measures; the others wait and decide by what it wrote.
+    """
 
     def __init__(
         self,
@@ -81,14 +85,17 @@ class RecallCallback(TrainerCallback):  # type: ignore[misc]
     ) -> None:
         """Measure when it is time; stop when nothing was gained for long enough."""
         step = state.global_step
-        done = self._log.read()
-        due = step % self._every == 0 or step >= state.max_steps
-        if due and step not in {record["step"] for record in done}:
-            done.append(self._measure(model, step, done))
-        if self._patience and _since_best(done, step) >= self._patience:
+        if step % self._every == 0 or step >= state.max_steps:
+            if state.is_world_process_zero:
+                self._measure(model, step)
+            PartialState().wait_for_everyone()
+        if self._patience and _since_best(self._log.read(), step) >= self._patience:
             control.should_training_stop = True
 
-    def _measure(self, model: Any, step: int, done: list[dict[str, Any]]) -> dict[str, Any]:
+    def _measure(self, model: Any, step: int) -> None:
+        done = self._log.read()
+        if step in {record["step"] for record in done}:
+            return
         values = self._model_figures(model)
         record = {"step": step, **values}
         if all(_recall(record) > _recall(other) for other in done):
@@ -97,7 +104,6 @@ class RecallCallback(TrainerCallback):  # type: ignore[misc]
         with self._log.appending() as log:
             log.write(record)
         self._run.metrics({f"dev/{name}": value for name, value in values.items()}, step)
-        return record
 
 
 def best_of(run_dir: RunDir) -> dict[str, Any] | None:
