@@ -91,7 +91,7 @@ def annotate(
     header = {"system": system.name, "identity": dict(system.identity())}
     with _alone(config.out, fresh) as log:
         _answer_all(config, system, references, log, header, total)
-        counts = write_answers(config.out, config.format, _Known(log, header).answers())
+        counts = _write(config, _Known(log, header))
         log.path.unlink()
     return counts
 
@@ -158,6 +158,17 @@ def _answer_all(
         known.check_count(count)
 
 
+def _write(config: AnnotateConfig, known: _Known) -> tuple[int, int]:
+    with bar(f"write {config.out.name}", len(known)) as progress:
+
+        def answers() -> Iterator[Answer]:
+            for answer in known.answers():
+                yield answer
+                progress.advance()
+
+        return write_answers(config.out, config.format, answers())
+
+
 class _Known:
     """What an unfinished job's log holds: the place of each reference's last record, on disk."""
 
@@ -176,9 +187,12 @@ class _Known:
             self._places[index] = ~place if record["error"] else place
         self.answered = sum(place >= 0 for place in self._places)
 
+    def __len__(self) -> int:
+        return len(self._places)
+
     def has(self, job: _Job) -> bool:
         """Whether a reference is answered. Raises InputError when another one has its number."""
-        place = self._places[job.index] if job.index < len(self._places) else _NOWHERE
+        place = self._places[job.index] if job.index < len(self) else _NOWHERE
         if place != _NOWHERE:
             record = self._record(place)
             if record["label"] + record["text"] != "".join(job.reference):
@@ -187,7 +201,7 @@ class _Known:
 
     def check_count(self, count: int) -> None:
         """Raise InputError when there are records of more references than `count`."""
-        if len(self._places) > count:
+        if len(self) > count:
             raise self._refusal("with more references")
 
     def answers(self) -> Iterator[Answer]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypedDict
@@ -21,7 +22,7 @@ _FRAMES: Mapping[Form, tuple[str, str, str]] = {
     "csl": ("[\n", ",\n", "\n]\n"),
 }
 # Many readers of JSON lines take these for ends of lines.
-_LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}
+_LINE_END = re.compile("[\x85\u2028\u2029]")
 
 
 class Answer(TypedDict, total=False):
@@ -80,4 +81,5 @@ def _with_label(annotation: str, label: str) -> str:
 
 
 def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False).translate(_LINE_ENDS)
+    text = json.dumps(value, ensure_ascii=False)
+    return _LINE_END.sub(lambda end: f"\\u{ord(end.group()):04x}", text)

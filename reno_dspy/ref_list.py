@@ -7,6 +7,7 @@ outside of names, a root of its own invention) the values are placed on the refe
 from __future__ import annotations
 
 import io
+import re
 from xml.sax.saxutils import escape
 
 from lxml import etree
@@ -75,12 +76,13 @@ def ref(number: int, label: str, text: str, annotation: str | None, error: str |
 
     Without an annotation the text stands untagged, behind a comment that says why.
     """
-    shown = f"<label>{_text(label.rstrip())}</label>{label[len(label.rstrip()) :]}" if label else ""
+    mark = label.rstrip(" \t")  # other white space may not stand between two elements
+    before = f"<label>{_text(mark)}</label>{label[len(mark) :]}" if mark else ""
     if annotation is None:
-        shown += f"<mixed-citation>{_text(text)}</mixed-citation>{_comment(error or '')}"
+        citation = f"<mixed-citation>{_text(text)}</mixed-citation>{_comment(error or '')}"
     else:
-        shown += valid(text, annotation)
-    return f'<ref id="ref{number}">{shown}</ref>\n'
+        citation = valid(text, annotation)
+    return f'<ref id="ref{number}">{before}{citation}</ref>\n'
 
 
 def valid(text: str, annotation: str) -> str:
@@ -99,5 +101,5 @@ def _text(text: str) -> str:
 
 
 def _comment(reason: str) -> str:
-    short = collapse(ILLEGAL.sub("\ufffd", reason))[:_LONGEST_REASON].replace("--", "- -")
-    return f"<!-- not annotated: {short} -->"
+    short = collapse(ILLEGAL.sub("\ufffd", reason))[:_LONGEST_REASON]
+    return f"<!-- not annotated: {re.sub('-(?=-)', '- ', short)} -->"
