@@ -9,21 +9,17 @@ are read a window at a time, so that memory does not grow with the file. The out
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import os
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from glob import escape
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
-from typing import IO, Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from pydantic import Field
 
 from reno_dspy.annotation_files import Answer, Form, write_answers
+from reno_dspy.annotation_log import Known, alone
 from reno_dspy.citation import MAX_CHARACTERS, read
 from reno_dspy.config import Config
 from reno_dspy.errors import InputError, JobError
@@ -38,7 +34,6 @@ from reno_dspy.systems import Completion, System
 WINDOW = 2_000
 # Longer than this is no reference but a file without line ends; tags make it longer still.
 _LONGEST = MAX_CHARACTERS // 10
-_NOWHERE = -1
 
 
 class AnnotateConfig(Config):
@@ -89,9 +84,9 @@ def annotate(
     if config.out.exists() and not config.out.is_file():
         raise InputError(f"--out {config.out} is not a file; name a file to write.")
     header = {"system": system.name, "identity": dict(system.identity())}
-    with _alone(config.out, fresh) as log:
+    with alone(config.out, fresh=fresh) as log:
         _answer_all(config, system, references, log, header, total)
-        counts = _write(config, _Known(log, header))
+        counts = _write(config, Known(log, header))
         log.path.unlink()
     return counts
 
@@ -99,33 +94,6 @@ def annotate(
 def read_references(lines: Iterable[str]) -> Iterator[str]:
     """The references of a text, one a line; blank lines are none."""
     return (line.strip() for line in lines if line.strip())
-
-
-@contextmanager
-def _alone(out: Path, fresh: bool) -> Iterator[JsonlLog]:
-    """The log of the job for `out`, which no other process may hold meanwhile."""
-    log = JsonlLog(out.with_name(f"{out.name}.partial"))
-    log.path.parent.mkdir(parents=True, exist_ok=True)
-    with open(log.path, "ab") as file:
-        if not _locked(file):
-            raise InputError(
-                f"Another process is writing {out}. Wait for it, or name another --out."
-            )
-        if fresh:
-            file.truncate(0)
-        # Left by a process that was killed as it wrote the output.
-        for left in out.parent.glob(f".{escape(out.name)}.*.tmp"):
-            left.unlink()
-        yield log
-
-
-def _locked(file: IO[bytes]) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    # A process that has just finished has deleted what this one opened.
-    return os.fstat(file.fileno()).st_nlink > 0
 
 
 def _answer_all(
@@ -136,7 +104,7 @@ def _answer_all(
     header: Mapping[str, Any],
     total: int | None,
 ) -> None:
-    known = _Known(log, header)
+    known = Known(log, header)
     title = f"annotate {system.name}"
     with log.appending() as out, bar(title, total, done=known.answered) as progress:
         if not known.started:
@@ -151,14 +119,14 @@ def _answer_all(
         jobs = (_Job(i, reference) for i, reference in enumerate(split_labels(references)))
         while window := list(islice(jobs, WINDOW)):
             count += len(window)
-            pending = [job for job in window if not known.has(job)]
+            pending = [job for job in window if not known.has(job.index, "".join(job.reference))]
             asyncio.run(_answer_window(system, pending, config.concurrency, keep, meter))
             if meter.verdict is not None:
                 raise meter.verdict
         known.check_count(count)
 
 
-def _write(config: AnnotateConfig, known: _Known) -> tuple[int, int]:
+def _write(config: AnnotateConfig, known: Known) -> tuple[int, int]:
     with bar(f"write {config.out.name}", len(known)) as progress:
 
         def answers() -> Iterator[Answer]:
@@ -167,55 +135,6 @@ def _write(config: AnnotateConfig, known: _Known) -> tuple[int, int]:
                 progress.advance()
 
         return write_answers(config.out, config.format, answers())
-
-
-class _Known:
-    """What an unfinished job's log holds: the place of each reference's last record, on disk."""
-
-    def __init__(self, log: JsonlLog, header: Mapping[str, Any]) -> None:
-        self._log = log
-        records = log.places()
-        first = next(records, None)
-        self.started = first is not None
-        if first is not None and first[1] != header:
-            raise self._refusal(f"with {first[1].get('system')}, or with other options")
-        # Failures, which are tried again, as their complement.
-        self._places = array("q")
-        for place, record in records:
-            index = record["index"]
-            self._places.extend([_NOWHERE] * (index + 1 - len(self._places)))
-            self._places[index] = ~place if record["error"] else place
-        self.answered = sum(place >= 0 for place in self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def has(self, job: _Job) -> bool:
-        """Whether a reference is answered. Raises InputError when another one has its number."""
-        place = self._places[job.index] if job.index < len(self) else _NOWHERE
-        if place != _NOWHERE:
-            record = self._record(place)
-            if record["label"] + record["text"] != "".join(job.reference):
-                raise self._refusal("with other references")
-        return place >= 0
-
-    def check_count(self, count: int) -> None:
-        """Raise InputError when there are records of more references than `count`."""
-        if len(self) > count:
-            raise self._refusal("with more references")
-
-    def answers(self) -> Iterator[Answer]:
-        """The last answer to every reference, in the order of the references."""
-        return map(self._record, self._places)
-
-    def _record(self, place: int) -> Answer:
-        return cast(Answer, self._log.at(place if place >= 0 else ~place))
-
-    def _refusal(self, what: str) -> InputError:
-        path = self._log.path
-        return InputError(
-            f"{path} is of an unfinished job {what}. Start over with --fresh, or name another --out."
-        )
 
 
 class _Meter:
@@ -253,12 +172,9 @@ async def _answer_window(
 
     A verdict of `meter` ends it, once what is under way has come.
     """
-    order = []
-    for job in sorted(pending, key=lambda job: len(job.reference.text)):
-        if problem := _unfit("".join(job.reference)):
-            keep(job, Completion("", error=problem))
-        else:
-            order.append(job)
+    problems = {job: _unfit("".join(job.reference)) for job in pending}
+    fit = [job for job in pending if problems[job] is None]
+    order = sorted(fit, key=lambda job: len(job.reference.text))
     size = system.batch_size
     batches = iter([order[i : i + size] for i in range(0, len(order), size)])
 
@@ -269,6 +185,10 @@ async def _answer_window(
                 keep(job, completion)
 
     await asyncio.gather(*(work() for _ in range(concurrency or system.concurrency)))
+    # Last, so that a few of them in a window are no verdict on the system.
+    for job, problem in problems.items():
+        if meter.verdict is None and problem is not None:
+            keep(job, Completion("", error=problem))
 
 
 def _unfit(reference: str) -> str | None:
