@@ -115,15 +115,20 @@ def _answer_all(
             out.write({"index": job.index} | _answer(job.reference, completion))
             meter.count(completion)
 
-        count = 0
-        jobs = (_Job(i, reference) for i, reference in enumerate(split_labels(references)))
-        while window := list(islice(jobs, WINDOW)):
-            count += len(window)
-            pending = [job for job in window if not known.has(job.index, "".join(job.reference))]
-            asyncio.run(_answer_window(system, pending, config.concurrency, keep, meter))
-            if meter.verdict is not None:
-                raise meter.verdict
-        known.check_count(count)
+        async def answer() -> int:
+            count = 0
+            jobs = (_Job(i, reference) for i, reference in enumerate(split_labels(references)))
+            while window := list(islice(jobs, WINDOW)):
+                count += len(window)
+                pending = [
+                    job for job in window if not known.has(job.index, "".join(job.reference))
+                ]
+                await _answer_window(system, pending, config.concurrency, keep, meter)
+                if meter.verdict is not None:
+                    raise meter.verdict
+            return count
+
+        known.check_count(asyncio.run(answer()))
 
 
 def _write(config: AnnotateConfig, known: Known) -> tuple[int, int]:

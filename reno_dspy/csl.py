@@ -31,8 +31,8 @@ def to_csl(xml: str, item_id: str) -> dict[str, Any]:
              "lpage", "elocation-id", "page-range", "pub-id")  # fmt: skip
     found = read_values(root, names)
     first = {name: next(filter(None, values)) for name, values in found.items() if any(values)}
-    kind = _TYPES.get(root.get("publication-type") or "", "document")
-    item: dict[str, Any] = {"id": item_id, "type": kind}
+    kind = _TYPES.get(root.get("publication-type") or "")
+    item: dict[str, Any] = {"id": item_id, "type": kind or _kind(first)}
     item |= {theirs: first[ours] for ours, theirs in _SIMPLE.items() if ours in first}
     title = first.get("article-title") or first.get("chapter-title")
     if title and "source" in first:
@@ -49,10 +49,21 @@ def to_csl(xml: str, item_id: str) -> dict[str, Any]:
     return item | _people(root)
 
 
+def _kind(first: dict[str, str]) -> str:
+    """The type of item that the fields of an annotation are of, where it does not say its own."""
+    if "chapter-title" in first:
+        return "chapter"
+    if "conf-name" in first:
+        return "paper-conference"
+    if "article-title" in first and "source" in first:
+        return "article-journal"
+    return "book" if "source" in first and "publisher-name" in first else "document"
+
+
 def _date(first: dict[str, str]) -> dict[str, Any]:
     parts = []
     for name in ("year", "month", "day"):
-        if not first.get(name, "").isdecimal():
+        if not re.fullmatch(r"\d{1,4}", first.get(name, "")):
             break
         parts.append(int(first[name]))
     return {"date-parts": [parts]} if parts else {"raw": first["year"]}

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from lxml import etree
 
 from reno_dspy import annotate as module
 from reno_dspy.annotate import AnnotateConfig, annotate
+from reno_dspy.annotation_log import alone
 from reno_dspy.csl import to_csl
 from reno_dspy.errors import InputError, JobError
 from reno_dspy.projection import render
@@ -56,6 +55,12 @@ def config(out: Path, **options: Any) -> AnnotateConfig:
 REFERENCES = [f"Ito {'K' * (i % 5)}. Foxes & <sons> {i}." for i in range(20)]
 
 
+def cut(out: Path) -> None:
+    """Leave an unfinished job for `out`, eight of its references answered."""
+    with pytest.raises(KeyboardInterrupt):
+        annotate(config(out), Plain(die_after=8), REFERENCES)
+
+
 def test_jats_keeps_every_reference_in_order(tmp_path: Path) -> None:
     out = tmp_path / "refs.xml"
     references = [*REFERENCES, "please fail \x01 & so", "broken"]
@@ -90,8 +95,7 @@ def test_a_killed_job_resumes_without_loss_or_repeats(
 ) -> None:
     monkeypatch.setattr(module, "WINDOW", 4)
     annotate(config(tmp_path / "whole.xml"), Plain(), REFERENCES)
-    with pytest.raises(KeyboardInterrupt):
-        annotate(config(tmp_path / "cut.xml"), Plain(die_after=8), REFERENCES)
+    cut(tmp_path / "cut.xml")
     assert not (tmp_path / "cut.xml").exists()
     again = Plain()
     annotate(config(tmp_path / "cut.xml"), again, REFERENCES)
@@ -102,28 +106,13 @@ def test_a_killed_job_resumes_without_loss_or_repeats(
 def test_other_input_does_not_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "WINDOW", 4)
     out = tmp_path / "cut.xml"
-    with pytest.raises(KeyboardInterrupt):
-        annotate(config(out), Plain(die_after=8), REFERENCES)
+    cut(out)
     with pytest.raises(InputError, match="with other references"):
         annotate(config(out), Plain(), REFERENCES[1:])
     other = Plain()
     other.name = "other"
     with pytest.raises(InputError, match="unfinished job with plain"):
         annotate(config(out), other, REFERENCES)
-
-
-@given(st.lists(st.text().map(lambda text: " ".join(text.split())).filter(bool), max_size=5))
-def test_any_reference_gives_its_own_text_or_an_error(references: list[str]) -> None:
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "refs.jsonl"
-        annotate(config(out, format="jsonl"), Plain(), references)
-        rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-    assert [row["reference"] for row in rows] == references
-    for row in rows:
-        if row["error"] is None:
-            assert "".join(etree.fromstring(row["annotation"]).itertext()) == row["reference"]
 
 
 def test_csl_of_an_article_and_a_chapter(tmp_path: Path) -> None:
@@ -148,6 +137,11 @@ def test_csl_of_an_article_and_a_chapter(tmp_path: Path) -> None:
     assert to_csl(book, "r2") == {
         "id": "r2", "type": "book", "title": "Foxes", "issued": {"raw": "s.d."},
     }  # fmt: skip
+    untyped = book.replace(' publication-type="book"', "")
+    assert to_csl(untyped, "r3")["type"] == "document"
+    press = untyped.replace("</mixed", "<publisher-name>Den</publisher-name></mixed")
+    assert to_csl(press, "r3")["type"] == "book"
+    assert to_csl(article.replace('="journal"', '=""'), "r1")["type"] == "article-journal"
     out = tmp_path / "refs.json"
     annotate(config(out, format="csl"), Plain(), ["a", "fail"])
     items = json.loads(out.read_text())
@@ -180,3 +174,71 @@ def test_an_xml_declaration_does_not_spoil_the_list(tmp_path: Path) -> None:
 
     annotate(config(tmp_path / "refs.xml"), Declaring(), ["a", "b"])
     assert len(etree.parse(tmp_path / "refs.xml").getroot()) == 2
+
+
+def test_labels_are_kept_from_the_system_and_stay_in_the_output(tmp_path: Path) -> None:
+    references = ["[1] Ito K. Foxes.", "[2] fail", "[3] Oe H. Geese."]
+    system = Plain()
+    out = tmp_path / "refs.jsonl"
+    annotate(config(out, format="jsonl", max_errors=1), system, references)
+    assert sorted(system.seen) == ["Ito K. Foxes.", "Oe H. Geese.", "fail"]
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [row["reference"] for row in rows] == references
+    assert (
+        rows[0]["annotation"] == "<mixed-citation><label>[1]</label> Ito K. Foxes.</mixed-citation>"
+    )
+    annotate(config(tmp_path / "refs.xml"), Plain(), references)
+    refs = etree.parse(tmp_path / "refs.xml").getroot()
+    assert ["".join(ref.itertext()) for ref in refs] == references
+    assert [ref.findtext("label") for ref in refs] == ["[1]", "[2]", "[3]"]
+
+
+def test_a_job_has_one_process_and_fresh_forgets_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "WINDOW", 4)
+    out = tmp_path / "refs.xml"
+    cut(out)
+    with alone(out, fresh=False), pytest.raises(InputError, match="Another process"):
+        annotate(config(out), Plain(), REFERENCES, fresh=True)
+    system = Plain()
+    annotate(config(out), system, REFERENCES, fresh=True)
+    assert len(system.seen) == len(REFERENCES)
+
+
+def test_resuming_with_fewer_references_or_another_file_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "WINDOW", 4)
+    cut(tmp_path / "refs.xml")
+    with pytest.raises(InputError, match="with more references"):
+        annotate(config(tmp_path / "refs.xml"), Plain(), REFERENCES[:5])
+    for text in ("not ours\n", '{"a": 1}\n'):
+        (tmp_path / "refs.xml.partial").write_text(text)
+        with pytest.raises(InputError, match="is no log of"):
+            annotate(config(tmp_path / "refs.xml"), Plain(), REFERENCES)
+        assert (tmp_path / "refs.xml.partial").read_text() == text
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(InputError, match="is not a file"):
+        annotate(config(tmp_path / "folder"), Plain(), REFERENCES)
+    with pytest.raises(InputError, match="Cannot write"):
+        annotate(config(tmp_path / "refs.xml.partial" / "refs.xml"), Plain(), REFERENCES)
+
+
+def test_what_a_killed_write_left_is_cleared_away(tmp_path: Path) -> None:
+    (tmp_path / ".refs.xml.123.tmp").write_text("<ref-list>")
+    annotate(config(tmp_path / "refs.xml"), Plain(), REFERENCES)
+    assert [path.name for path in tmp_path.iterdir()] == ["refs.xml"]
+
+
+def test_a_few_unfit_lines_are_rows_and_no_verdict(tmp_path: Path) -> None:
+    out = tmp_path / "refs.jsonl"
+    unfit = ["\x01", "\udcff bytes", "x" * 200_000]
+    system = Plain()
+    references = [unfit[i % 3] if i % 4 == 0 else f"good {i}" for i in range(100)]
+    assert annotate(config(out, format="jsonl"), system, references) == (100, 25)
+    assert len(system.seen) == 75
+    errors = [json.loads(line)["error"] for line in out.read_text().splitlines()]
+    assert "cannot stand in XML" in errors[0]
+    assert "0xFF at character 0 is not UTF-8" in errors[4]
+    assert "200,000 characters" in errors[8]
