@@ -82,8 +82,8 @@ def pack(
 ) -> list[Path]:
     """Write the pieces and their index into `out`; returns the files.
 
-    Raises InputError for a recipe or data that `reno finetune` would refuse, or that would not be
-    asked there as here.
+    Raises InputError for a recipe or data that `reno finetune` would refuse, for a base that is not
+    here as a package, and for rows that would not be asked there as here.
     """
     from finetune.recipe import RECIPES
     from reno_dspy.config import find_recipe
@@ -111,6 +111,7 @@ def describe(recipe: Path, data: Path, sets: Sequence[str]) -> dict[str, Any]:
     DSPy makes the messages and is not there; so they travel rendered, with a mark in the place of the
     reference, and every row is checked to be asked alike that way.
     """
+    from finetune.base import EMBEDDED, TINY
     from finetune.data import load_data
     from finetune.recipe import FinetuneConfig
     from programs import prompts
@@ -123,6 +124,10 @@ def describe(recipe: Path, data: Path, sets: Sequence[str]) -> dict[str, Any]:
     flags = {"data": str(data), "out": "out"}
     options = [*gpu_options(resolve(FinetuneConfig, recipe, flags).optimizer), *sets]
     config = resolve(FinetuneConfig, recipe, flags, options)
+    if config.base not in (EMBEDDED, TINY):
+        raise InputError(
+            f"Only the base {EMBEDDED} is small enough to be packed, not {config.base}."
+        )
     prompt = prompts.load(config.prompt)
     messages = render_messages(prompt, _MARK)
     rows = load_data(config)

@@ -101,6 +101,8 @@ def test_packed_messages_ask_as_the_adapter_asks(pairs: Path) -> None:
         assert gpu_finetune.filled(job["messages"], reference) == asked
     with pytest.raises(InputError, match="does not exist"):
         gpu_finetune.describe(RECIPES / "tiny.yaml", Path("nowhere"), [])
+    with pytest.raises(InputError, match="small enough"):
+        gpu_finetune.describe(RECIPES / "qwen3-0.6b.yaml", pairs, [])
 
 
 def test_a_step_on_a_gpu_has_more_rows_and_a_greater_rate(pairs: Path) -> None:
