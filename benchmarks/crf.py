@@ -6,8 +6,9 @@
     cp WORK/run/crf.crfsuite WORK/run/crf.json reno_dspy/systems/
 
 `train.jsonl` has only rows whose article is under an open licence (CC BY, CC0), `dev` and `test` all
-rows of the frozen split; `refs` is the three as one data set, for `reno finetune`. The other files are
-for seeing how far the model generalizes: nothing is trained on them.
+rows of the frozen split; `refs` is the three as one data set, for `reno finetune`, and `wide` the same
+with further books and languages in train, for the tagger. The other files are for seeing how far a
+model generalizes: the CRF is not trained on them, nothing is trained on excite.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ from typing import Any
 import click
 
 from reno_dspy.citation import FIELDS
-from reno_dspy.dataset import SPLITS, load, read_records, save
+from reno_dspy.dataset import SPLITS, Row, load, read_records, save
 from reno_dspy.rundir import write_text
 from reno_dspy.systems.crf import SHIPPED, Crf
 from reno_dspy.systems.crf_training import measure
 
 SPLIT_FILES = ("scielo", "ore", "pmc")
 OTHERS = ("excite", "linkedbooks", "grobid", "anystyle")
+# Openly licensed (MIT, Apache-2.0, BSD-2-Clause); names are not split, so only a tagger can use them.
+WIDER = ("linkedbooks", "grobid", "anystyle")
 
 
 @click.group()
@@ -56,6 +59,10 @@ def rows(data: Path, out: Path) -> None:
         click.echo(f"{name}: {len(chosen)} rows")
     splits = {name: load(str(out / f"{name}.jsonl")).rows for name in SPLITS}
     save(splits, out / "refs", "The frozen split of scielo, ore and pmc.\n", {})
+    wider = [row for name in WIDER for row in load(str(out / f"{name}.jsonl")).rows]
+    taught = (*splits["train"], *(row for row in wider if _widens(row)))
+    card = "The frozen split, its train with books and other languages of openly licensed sets.\n"
+    save({**splits, "train": taught}, out / "wide", card, {})
 
 
 @main.command("measure")
@@ -82,6 +89,17 @@ def is_open(licence: str) -> bool:
     """Whether a Creative Commons licence, by name or address, has neither NC nor ND."""
     words = set(re.split(r"[^a-z0-9]+", licence.lower()))
     return bool(words & {"by", "zero", "cc0"}) and not words & {"nc", "nd"}
+
+
+def _widens(row: Row) -> bool:
+    """Whether `train` has few of the kind. linkedbooks has journals inside titles."""
+    if row.source.startswith("linkedbooks"):
+        return row.publication_type == "book"
+    return (
+        not row.source.startswith("grobid")
+        or row.publication_type != "journal"
+        or (row.language not in (None, "en"))
+    )
 
 
 def _report(name: str, crf: Crf, chosen: list[Any]) -> None:

@@ -14,9 +14,10 @@ from torch.nn.functional import cross_entropy
 from trl import SFTTrainer
 
 from finetune.cpu import HalfLinear, has_bfloat16
+from finetune.order import OrderedTrainer
 
 
-class CpuTrainer(SFTTrainer):  # type: ignore[misc]
+class CpuTrainer(OrderedTrainer, SFTTrainer):  # type: ignore[misc]
     """SFTTrainer whose head multiplies answer positions only, in bfloat16 where the CPU has it."""
 
     def __init__(self, model: Any, *args: Any, **kwargs: Any) -> None:

@@ -18,6 +18,7 @@ from finetune.serve import local_server
 from programs import prompts
 from programs.annotate import LMSystem
 from programs.lm import LMSpec
+from reno_dspy.errors import InputError
 from reno_dspy.systems import Completion
 
 SHIPPED = Path(__file__).parent / "adapters" / EMBEDDED
@@ -42,6 +43,8 @@ class EmbeddedSystem:
         log: Path = Path("embedded.server.log"),
     ) -> None:
         self._adapter = load_adapter(adapter) if adapter else None
+        if self._adapter and self._adapter.manifest.labels:
+            raise InputError(f"{adapter} is a tagger's adapter: --system tagger.")
         self.prompt = prompts.load(prompt or _own_prompt(self._adapter))
         self._max_tokens = max_tokens or 1024
         self._log = log

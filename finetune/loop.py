@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
 from peft import LoraConfig
 from transformers import PrinterCallback, Trainer, TrainerCallback
 
@@ -16,6 +17,7 @@ from finetune.manifest import Adapter, load_adapter
 from finetune.recipe import FinetuneConfig, Lora
 from finetune.rows import RowsReport
 from finetune.save import ADAPTER
+from reno_dspy.errors import InputError
 from reno_dspy.progress import bar
 from reno_dspy.rundir import RunDir
 from reno_dspy.tracker import Run
@@ -46,6 +48,42 @@ def lora_config(
         modules_to_save=list(save) or None,
         task_type=task,
     )
+
+
+def nothing_to_train_on(config: FinetuneConfig, report: RowsReport) -> InputError:
+    """The error of a job whose data give not one row."""
+    return InputError(
+        f"No row of {config.data} can be trained on (of {report.given}: "
+        f"{dict(report.dropped)}). Look at max_length, licences and complete_only."
+    )
+
+
+def trainer_options(config: FinetuneConfig, folder: Path) -> dict[str, Any]:
+    """Options of transformers' TrainingArguments, with checkpoints in `folder`."""
+    on_gpu = torch.cuda.is_available()
+    options = config.optimizer
+    return {
+        "output_dir": str(folder),
+        "per_device_train_batch_size": options.batch_size,
+        "gradient_accumulation_steps": options.accumulation,
+        "learning_rate": options.learning_rate,
+        "lr_scheduler_type": options.schedule,
+        "warmup_steps": options.warmup,
+        "weight_decay": options.weight_decay,
+        "max_grad_norm": options.max_grad_norm,
+        "num_train_epochs": config.epochs,
+        "max_steps": config.max_steps or -1,
+        "bf16": on_gpu,
+        "use_cpu": not on_gpu,
+        "dataloader_pin_memory": on_gpu,
+        "logging_steps": 1,
+        "save_steps": config.save_every,
+        "save_total_limit": 2,
+        "seed": config.seed,
+        "data_seed": config.seed,
+        "report_to": "none",
+        "disable_tqdm": True,
+    }
 
 
 def run_trainer(

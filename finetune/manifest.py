@@ -28,7 +28,7 @@ PROMPT = "prompt.json"
 class Manifest(BaseModel):
     """Where an adapter comes from; `digest` is the SHA-256 of its weights file.
 
-    `labels` are a tagger's, in the order of its head's outputs; a language model has none.
+    A language model has a prompt, a tagger `labels`, in the order of its head's outputs.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -38,8 +38,8 @@ class Manifest(BaseModel):
     rank: int
     digest: str
     data: list[dict[str, Any]]
-    prompt: str
-    prompt_digest: str
+    prompt: str | None
+    prompt_digest: str | None
     recipe: dict[str, Any]
     results: dict[str, Any]
     versions: dict[str, str]

@@ -8,7 +8,7 @@ from typing import Any
 
 from transformers import PreTrainedModel
 
-from finetune.engine import Engine, Generation, Request
+from finetune.engine import Engine, Request
 from finetune.models import stop_tokens
 from programs.adapter import render_messages
 from programs.prompts import Prompt
@@ -52,7 +52,8 @@ def measure(model: PreTrainedModel, dev: DevSet) -> dict[str, float | None]:
         compare(row.xml, text, plaintext=row.plaintext)
         for row, text in zip(dev.rows, texts, strict=True)
     ]
-    return _summary(scores, answers)
+    ended = sum(answer.finish_reason == "stop" for answer in answers)
+    return summary(scores) | {"ended": _percent(ended, len(answers))}
 
 
 def _longest(row: Row, dev: DevSet) -> int:
@@ -71,9 +72,8 @@ def _tokens(row: Row, dev: DevSet) -> list[int]:
     return tokens
 
 
-def _summary(
-    scores: Sequence[CitationScore], answers: Sequence[Generation]
-) -> dict[str, float | None]:
+def summary(scores: Sequence[CitationScore]) -> dict[str, float | None]:
+    """Percentages: `recall` (lenient, all fields together), `recall/FIELD`, `valid_xml`, `fidelity`."""
     gold = {name: sum(score.fields[name].gold for score in scores) for name in FIELDS}
     right = {name: sum(score.fields[name].lenient for score in scores) for name in FIELDS}
     return {
@@ -81,7 +81,6 @@ def _summary(
         **{f"recall/{name}": _percent(right[name], gold[name]) for name in FIELDS},
         "valid_xml": _percent(sum(score.well_formed for score in scores), len(scores)),
         "fidelity": _percent(sum(bool(score.fidelity) for score in scores), len(scores)),
-        "ended": _percent(sum(a.finish_reason == "stop" for a in answers), len(answers)),
     }
 
 

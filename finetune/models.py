@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,14 @@ from finetune.manifest import Adapter
 from reno_dspy.errors import InputError
 
 
+@contextmanager
+def old_names_allowed() -> Iterator[None]:
+    """PEFT and TRL still use names that transformers has given up: no warnings of it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
+
+
 def load_model(base: Base, adapter: Adapter | None = None) -> PreTrainedModel:
     """The base in float32, `adapter` merged into its weights. Raises InputError."""
     from peft import PeftModel
@@ -25,9 +35,7 @@ def load_model(base: Base, adapter: Adapter | None = None) -> PreTrainedModel:
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{base.path} cannot be loaded as a language model: {error}") from error
     if adapter:
-        with warnings.catch_warnings():
-            # PEFT still uses names that transformers has given up.
-            warnings.simplefilter("ignore", FutureWarning)
+        with old_names_allowed():
             merged: Any = PeftModel.from_pretrained(model, str(adapter.path)).merge_and_unload()
         model = merged
     loaded: PreTrainedModel = model.eval()

@@ -6,9 +6,9 @@ The recipes that ship lie in `finetune/recipes`; the command line only overrides
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from reno_dspy.config import Config
 
@@ -90,3 +90,9 @@ class FinetuneConfig(Config):
     dev: DevSample = DevSample()
     noise: Noise = Noise()
     tagger: TaggerOptions | None = Field(None, description="Train a tagger (it takes no prompt).")
+
+    @model_validator(mode="after")
+    def _a_tagger_is_not_asked(self) -> Self:
+        if self.tagger and {"prompt", "thinking"} & self.model_fields_set:
+            raise ValueError("a tagger takes neither prompt nor thinking")
+        return self

@@ -19,7 +19,16 @@ from programs.adapter import render_messages
 from programs.prompts import Prompt
 from reno_dspy.citation import FIELDS, MalformedXml
 from reno_dspy.dataset import Row
-from reno_dspy.projection import project, render
+from reno_dspy.projection import Span, project, render
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A reference, the places of its gold fields and its publication type (None: not known)."""
+
+    plaintext: str
+    spans: tuple[Span, ...]
+    publication_type: str | None
 
 
 @dataclass(frozen=True)
@@ -58,24 +67,45 @@ def make_rows(
     noise: Noise | None = None,
     seed: int = 0,
 ) -> tuple[list[TrainingRow], RowsReport]:
-    """Training rows in the order of `rows`, and what became of the others.
+    """Training rows in the order of `rows`, and what became of the others, as `make_lessons` does."""
+    lessons, report = make_lessons(
+        rows, licences=licences, complete_only=complete_only, noise=noise, seed=seed
+    )
+    made = [
+        TrainingRow(
+            render_messages(prompt, one.plaintext),
+            render(one.plaintext, one.spans, one.publication_type),
+        )
+        for one in lessons
+    ]
+    return made, report
+
+
+def make_lessons(
+    rows: Iterable[Row],
+    *,
+    licences: Sequence[str] = (),
+    complete_only: bool = True,
+    noise: Noise | None = None,
+    seed: int = 0,
+) -> tuple[list[Lesson], RowsReport]:
+    """What `rows` teach, in their order, and what became of those that teach nothing.
 
     `licences` (empty: any) are those a row must have; `complete_only` leaves out rows of whose scored
     fields a value found no place in the text, since they would teach to omit it.
     """
     report = RowsReport()
-    made = []
+    lessons = []
     for number, row in enumerate(rows):
         report.given += 1
         rng = random.Random(f"{seed}:{number}")
-        found = _make(row, licences, complete_only, noise or Noise(), rng, report)
+        found = _lesson(row, licences, complete_only, noise or Noise(), rng, report)
         if isinstance(found, str):
             report.dropped[found] += 1
-            continue
-        reference, completion = found
-        made.append(TrainingRow(render_messages(prompt, reference), completion))
-    report.used = len(made)
-    return made, report
+        else:
+            lessons.append(found)
+    report.used = len(lessons)
+    return lessons, report
 
 
 def drop_long(
@@ -108,15 +138,15 @@ def to_records(rows: Sequence[TrainingRow], thinking: bool | None) -> list[dict[
     ]
 
 
-def _make(
+def _lesson(
     row: Row,
     licences: Sequence[str],
     complete_only: bool,
     noise: Noise,
     rng: random.Random,
     report: RowsReport,
-) -> tuple[str, str] | str:
-    """(reference, completion), or the reason why the row gives none."""
+) -> Lesson | str:
+    """What the row teaches, or the reason why it teaches nothing."""
     if licences and row.licence not in licences:
         return "licence"
     if not row.plaintext or not row.plaintext.strip():
@@ -134,4 +164,4 @@ def _make(
     if not projection.spans:
         return "no_fields"
     reference, spans = add_noise(row.plaintext, projection.spans, noise, rng)
-    return reference, render(reference, spans, projection.publication_type)
+    return Lesson(reference, tuple(spans), projection.publication_type)

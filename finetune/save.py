@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -32,14 +33,16 @@ def save_adapter(
     run_dir: RunDir,
     config: FinetuneConfig,
     base: Base,
-    prompt: Prompt,
+    prompt: Prompt | None,
     data: TrainingData,
     report: RowsReport,
     best: dict[str, Any] | None,
+    labels: Sequence[str] = (),
 ) -> None:
     """Write `run_dir/adapter`, whole or not at all.
 
-    `weights` is a PEFT directory (the best checkpoint) or the PEFT model itself.
+    `weights` is a PEFT directory (the best checkpoint) or the PEFT model itself. A tagger has `labels`,
+    a language model a `prompt`.
     """
     final = run_dir / ADAPTER
     work = final.with_name(f".{ADAPTER}.{os.getpid()}.tmp")
@@ -50,18 +53,20 @@ def save_adapter(
         weights.save_pretrained(work)
     _halve(work / WEIGHTS)
     _name_base(work / PEFT_CONFIG, base)
-    prompts.save(prompt, work / PROMPT)
+    if prompt:
+        prompts.save(prompt, work / PROMPT)
     manifest = Manifest(
         base=base.name,
         base_revision=base.revision,
         rank=config.lora.rank,
         digest=sha256_file(work / WEIGHTS),
         data=[_data(data.train), *([_data(data.dev)] if data.dev.rows else [])],
-        prompt=prompt.name,
-        prompt_digest=prompt.digest,
+        prompt=prompt.name if prompt else None,
+        prompt_digest=prompt.digest if prompt else None,
         recipe=config.identity(),
         results={"rows": report.as_dict(), "dev": best},
         versions={name: version(name) for name in _PACKAGES},
+        labels=tuple(labels),
     )
     write_manifest(work, manifest)
     write_text(work / "README.md", card(manifest))
@@ -85,7 +90,7 @@ def card(manifest: Manifest) -> str:
         f"- Weights: LoRA rank {manifest.rank}, 16 bit, SHA-256 `{manifest.digest[:12]}...`",
         f"- Data: {train['name']}, {train['rows']} rows (digest `{train['digest']}`), of which "
         f"{manifest.results['rows']['used']} could be trained on",
-        f"- Prompt: {manifest.prompt} (digest `{manifest.prompt_digest}`, in `{PROMPT}`)",
+        _asked(manifest),
         f"- Learning rate {options['learning_rate']}, {options['batch_size']} x "
         f"{options['accumulation']} rows a step",
         "",
@@ -97,6 +102,12 @@ def card(manifest: Manifest) -> str:
         "",
     ]  # fmt: skip
     return "\n".join(lines)
+
+
+def _asked(manifest: Manifest) -> str:
+    if manifest.labels:
+        return f"- A tagger with {len(manifest.labels)} labels (in `manifest.json`)"
+    return f"- Prompt: {manifest.prompt} (digest `{manifest.prompt_digest}`, in `{PROMPT}`)"
 
 
 def _figures(manifest: Manifest) -> list[str]:
@@ -112,9 +123,13 @@ def _figures(manifest: Manifest) -> list[str]:
         *(f"| {name} | {_shown(best[f'recall/{name}'])} |" for name in FIELDS),
         f"| all fields | {_shown(best['recall'])} |",
         "",
-        f"Valid XML {_shown(best['valid_xml'])}%, text fidelity {_shown(best['fidelity'])}%, answers "
-        f"that ended by themselves {_shown(best['ended'])}%. A small sample, also used to choose the "
-        "checkpoint: measure on `test` for figures to report.",
+        f"Valid XML {_shown(best['valid_xml'])}%, text fidelity {_shown(best['fidelity'])}%"
+        + (
+            f", answers that ended by themselves {_shown(best['ended'])}%. "
+            if "ended" in best
+            else ". "
+        )
+        + "This sample also chose the checkpoint: measure on `test` for figures to report.",
         "",
     ]
 

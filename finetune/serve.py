@@ -53,7 +53,14 @@ Ready = Callable[[list[Endpoint]], None]
 def find_models(base: str, adapters: Sequence[Path]) -> tuple[Base, list[Adapter]]:
     """The base and the adapters, checked against each other. Raises InputError."""
     found = resolve_base(base)
-    return found, [load_adapter(path, found) for path in adapters]
+    loaded = [load_adapter(path, found) for path in adapters]
+    for adapter in loaded:
+        if adapter.manifest.labels:
+            raise InputError(
+                f"{adapter.path} is a tagger, which writes nothing that a server could send: "
+                "`reno annotate --system tagger --adapter ...`."
+            )
+    return found, loaded
 
 
 def write_recipe(endpoint: Endpoint, adapter: Adapter | None) -> Path:

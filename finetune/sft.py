@@ -9,7 +9,6 @@ killed run resumes from its last checkpoint and ends with the same weights. On s
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,9 +25,19 @@ from finetune.callbacks import BEST, best_of
 from finetune.cpu import halve_linears, has_bfloat16
 from finetune.cpu_trainer import CpuTrainer
 from finetune.data import TrainingData
-from finetune.loop import CHECKPOINTS, FinetuneResult, conclude, lora_config, result_of, run_trainer
+from finetune.loop import (
+    CHECKPOINTS,
+    FinetuneResult,
+    conclude,
+    lora_config,
+    nothing_to_train_on,
+    result_of,
+    run_trainer,
+    trainer_options,
+)
 from finetune.measure import DevSet, measure
-from finetune.models import load_model, load_tokenizer
+from finetune.models import load_model, load_tokenizer, old_names_allowed
+from finetune.order import OrderedTrainer
 from finetune.recipe import FinetuneConfig
 from finetune.rows import RowsReport, TrainingRow, drop_long, make_rows, to_records
 from finetune.save import ADAPTER, save_adapter
@@ -65,9 +74,7 @@ def finetune(
         run.tags({"uses.prompt": prompt.digest, "base": base.name})
         if not (run_dir / ADAPTER).is_dir():
             dev = DevSet(data.dev.rows, prompt, tokenizer, config.dev.max_tokens, config.thinking)
-            with warnings.catch_warnings():
-                # TRL and PEFT still use names that transformers has given up.
-                warnings.simplefilter("ignore", FutureWarning)
+            with old_names_allowed():
                 model = _train(config, base, rows, dev, run_dir, run)
             best = best_of(run_dir)
             weights = run_dir / BEST if best else model
@@ -90,10 +97,7 @@ def _training_rows(
     )
     rows = drop_long(made, tokenizer, config.max_length, report)
     if not rows:
-        raise InputError(
-            f"No row of {config.data} can be trained on (of {report.given}: "
-            f"{dict(report.dropped)}). Look at max_length, licences and complete_only."
-        )
+        raise nothing_to_train_on(config, report)
     return rows, report
 
 
@@ -111,7 +115,7 @@ def _train(
     set_seed(config.seed)
     model = _with_lora(config, base)
     arguments = _arguments(config, run_dir / CHECKPOINTS)
-    kind = SFTTrainer if torch.cuda.is_available() else CpuTrainer
+    kind = GpuTrainer if torch.cuda.is_available() else CpuTrainer
     trainer = kind(
         model,
         arguments,
@@ -121,6 +125,10 @@ def _train(
     measured = (lambda model: measure(model.get_base_model(), dev)) if dev.rows else None
     run_trainer(trainer, config, len(rows), measured, run_dir, run)
     return trainer.model
+
+
+class GpuTrainer(OrderedTrainer, SFTTrainer):  # type: ignore[misc]
+    """TRL's own loss."""
 
 
 def _with_lora(config: FinetuneConfig, base: Base) -> Any:
@@ -136,34 +144,13 @@ def _with_lora(config: FinetuneConfig, base: Base) -> Any:
 
 
 def _arguments(config: FinetuneConfig, folder: Path) -> SFTConfig:
-    on_gpu = torch.cuda.is_available()
-    options = config.optimizer
+    packing = config.optimizer.packing
     return SFTConfig(
-        output_dir=str(folder),
-        per_device_train_batch_size=options.batch_size,
-        gradient_accumulation_steps=options.accumulation,
-        learning_rate=options.learning_rate,
-        lr_scheduler_type=options.schedule,
-        warmup_steps=options.warmup,
-        weight_decay=options.weight_decay,
-        max_grad_norm=options.max_grad_norm,
-        num_train_epochs=config.epochs,
-        max_steps=config.max_steps or -1,
-        packing=options.packing,
+        **trainer_options(config, folder),
+        packing=packing,
         # Lengths were checked; without packing nothing may be cut.
-        max_length=config.max_length if options.packing else None,
-        train_sampling_strategy="group_by_length",
+        max_length=config.max_length if packing else None,
         completion_only_loss=True,
-        # Left alone, TRL turns both on, which is many times slower on a CPU.
-        bf16=on_gpu,
+        # Left alone, TRL turns it on, which is many times slower on a CPU.
         activation_checkpointing=False,
-        use_cpu=not on_gpu,
-        dataloader_pin_memory=on_gpu,
-        logging_steps=1,
-        save_steps=config.save_every,
-        save_total_limit=2,
-        seed=config.seed,
-        data_seed=config.seed,
-        report_to="none",
-        disable_tqdm=True,
     )

@@ -19,15 +19,18 @@ if TYPE_CHECKING:
 def command(config: FinetuneConfig, *, fresh: bool, tracking: bool) -> None:
     """Fine-tune a small model with LoRA on a data set's train, choosing the best weights on its dev.
 
-    RECIPE is one that ships (`smollm2-135m`, `qwen3-0.6b`, `tiny`) or a YAML file. Writes OUT/adapter
-    (weights, manifest, model card), which `reno serve` and `reno evaluate --adapter` take; running
-    the same command again resumes.
+    RECIPE is one that ships (`smollm2-135m`, `qwen3-0.6b`, `tiny`; `tagger` labels words instead of
+    writing XML) or a YAML file. Writes OUT/adapter (weights, manifest, model card), which `reno serve`
+    and `reno evaluate --adapter` take; running the same command again resumes.
     """
     from finetune.data import load_data
-    from finetune.sft import finetune
     from reno_dspy.cli.tracking import open_tracker
 
-    result = finetune(config, load_data(config), open_tracker(tracking), fresh=fresh)
+    if config.tagger:
+        from finetune.tagger.train import train_tagger as train
+    else:
+        from finetune.sft import finetune as train
+    result = train(config, load_data(config), open_tracker(tracking), fresh=fresh)
     _print(config, result)
 
 
@@ -47,6 +50,9 @@ def _print(config: FinetuneConfig, result: FinetuneResult) -> None:
             f"valid XML {result.best['valid_xml']:.1f}%."
         )
     click.echo(f"Adapter {result.adapter.name()}: {result.adapter.path}")
+    if config.tagger:
+        click.echo(f"  reno evaluate --system tagger --adapter {config.out} --data DATA --out DIR")
+        return
     if result.adapter.manifest.base == EMBEDDED:
         click.echo(
             f"  reno evaluate --system embedded --adapter {config.out} --data DATA --out DIR"

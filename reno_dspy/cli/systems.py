@@ -13,6 +13,7 @@ from reno_dspy.cli.prompts import local_prompt
 from reno_dspy.errors import InputError
 from reno_dspy.systems import System
 
+PARSERS = ("tagger", "crf", "grobid", "anystyle")
 CRF_MODEL = ".crfsuite"
 
 
@@ -29,7 +30,7 @@ class SystemOptions(Protocol):
 
     @property
     def adapter(self) -> Path | None:
-        """Adapter of the embedded model."""
+        """Adapter of the embedded model, or a tagger of one's own."""
 
     @property
     def api_base(self) -> str | None:
@@ -44,18 +45,20 @@ class SystemOptions(Protocol):
 def open_system(options: SystemOptions, log: Path) -> Iterator[System]:
     """Open the system that `options` name; a server that it needs logs to `log` and ends with it.
 
-    `embedded` (the small model with the adapter that ships), `smollm2-135m` (the same, bare), `crf`,
-    `grobid` and `anystyle` are built in, FILE.crfsuite is a model of `reno train-crf`; any other name
-    is an LM recipe.
+    `embedded` (the small model with the adapter that ships), `smollm2-135m` (the same, bare), `tagger`,
+    `crf`, `grobid` and `anystyle` are built in, FILE.crfsuite is a model of `reno train-crf`; any other
+    name is an LM recipe.
     Raises InputError for an unknown name, or an option that the system has no use for.
     """
     if options.system in ("embedded", "smollm2-135m"):
         with _embedded(options, log) as system:
             yield system
         return
-    if options.adapter is not None:
-        raise InputError("--adapter goes with --system embedded; a recipe names its own adapter.")
-    if options.system in ("crf", "grobid", "anystyle") or options.system.endswith(CRF_MODEL):
+    if options.adapter is not None and options.system != "tagger":
+        raise InputError(
+            "--adapter goes with --system embedded or tagger; a recipe names its own adapter."
+        )
+    if options.system in PARSERS or options.system.endswith(CRF_MODEL):
         if options.prompt is not None or options.max_tokens is not None:
             raise InputError(
                 f"--prompt and --max-tokens are for language models, not {options.system}."
@@ -66,6 +69,11 @@ def open_system(options: SystemOptions, log: Path) -> Iterator[System]:
 
 
 def _parser(options: SystemOptions) -> System:
+    if options.system == "tagger":
+        from finetune.tagger.system import SHIPPED as SHIPPED_TAGGER
+        from finetune.tagger.system import Tagger
+
+        return Tagger(options.adapter or SHIPPED_TAGGER)
     if options.system == "crf" or options.system.endswith(CRF_MODEL):
         from reno_dspy.systems.crf import SHIPPED, Crf
 

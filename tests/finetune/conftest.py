@@ -60,7 +60,8 @@ class TinyJob:
     def config(self, out: Path, **flags: object) -> FinetuneConfig:
         """The configuration that trains into `out`."""
         chosen = {"data": str(self.pairs), "out": out, "max_steps": 8, **flags}
-        return resolve(FinetuneConfig, RECIPES / "tiny.yaml", chosen)
+        # Three steps an epoch, so that a run can be killed in its second one.
+        return resolve(FinetuneConfig, RECIPES / "tiny.yaml", chosen, ["optimizer.batch_size=8"])
 
     def __call__(
         self, out: Path, tracker: Tracker | None = None, **flags: object

@@ -26,6 +26,8 @@ from reno_dspy.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAT = "/chat/completions"
+# Seconds for what takes a moment on an idle machine.
+PATIENCE = 300
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +38,7 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
 
 @pytest.fixture
 def client(endpoint: Endpoint) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=endpoint.api_base, timeout=60) as client:
+    with httpx.Client(base_url=endpoint.api_base, timeout=PATIENCE) as client:
         yield client
 
 
@@ -78,7 +80,8 @@ def test_requests_at_once_get_their_own_answers(client: httpx.Client) -> None:
 def test_models_and_health(client: httpx.Client, endpoint: Endpoint) -> None:
     models = client.get("/models").json()["data"]
     assert [(model["id"], model["max_model_len"]) for model in models] == [(TINY, 4096)]
-    assert httpx.get(endpoint.api_base.removesuffix("/v1") + "/health").json() == {"status": "ok"}
+    health = endpoint.api_base.removesuffix("/v1") + "/health"
+    assert httpx.get(health, timeout=PATIENCE).json() == {"status": "ok"}
 
 
 @pytest.mark.parametrize(
@@ -132,14 +135,16 @@ def test_two_adapters_answer_by_name_and_sigterm_ends_the_command(
     assert sum("reno evaluate --system" in line for line in lines) == 2
     base = next(line.split()[-1] for line in lines if line.startswith("Serving"))
     answers = [
-        httpx.post(base + CHAT, json=body("One.", model=run.adapter.name()), timeout=60).json()
+        httpx.post(
+            base + CHAT, json=body("One.", model=run.adapter.name()), timeout=PATIENCE
+        ).json()
         for run in tiny_runs
     ]
     texts = [answer["choices"][0]["message"]["content"] for answer in answers]
     assert texts == [expected("One.", run) for run in tiny_runs]
     assert texts[0] != texts[1]
     process.send_signal(signal.SIGTERM)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, "Traceback" in errors) == (0, False)
 
 
@@ -154,11 +159,11 @@ def test_a_server_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     )
     assert parent.stdout is not None
     address = parent.stdout.readline().strip()
-    assert httpx.get(f"{address}/models").status_code == 200
+    assert httpx.get(f"{address}/models", timeout=PATIENCE).status_code == 200
     os.kill(parent.pid, signal.SIGKILL)
     parent.communicate()
     port = int(address.split(":")[2].split("/")[0])
-    for _ in range(100):
+    for _ in range(10 * PATIENCE):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)):
                 return
@@ -182,7 +187,7 @@ def test_a_port_in_use_is_said_plainly() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         process = reno_serve(TINY, "--engine", "cpu", "--port", str(taken.getsockname()[1]))
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
     assert "Cannot listen" in errors
     assert "Traceback" not in errors

@@ -1,0 +1,75 @@
+"""References -> annotations with a tagger's network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from finetune.recipe import TaggerOptions
+from finetune.tagger.encoding import Encoded, encode, pad
+from finetune.tagger.labels import TYPE, Labels, best_legal
+from finetune.tagger.model import score
+from reno_dspy.projection import render
+from reno_dspy.systems.crf import spans_of
+
+# Tokens of one forward pass, padding included: larger ones are no faster on a CPU.
+_BATCH_TOKENS = 2_048
+
+
+class Annotator:
+    """A network (bare or wrapped by PEFT) with its tokenizer, labels and options."""
+
+    def __init__(
+        self, model: Any, tokenizer: Any, names: Sequence[str], options: TaggerOptions
+    ) -> None:
+        self._model, self._tokenizer, self._options = model, tokenizer, options
+        self._labels = Labels(tuple(names))
+        self._device = next(model.parameters()).device
+
+    def annotate(self, references: Sequence[str]) -> list[str]:
+        """One annotation a reference, in place. Raises ValueError for what XML cannot hold."""
+        encoded = [encode(r, self._tokenizer, self._options.context) for r in references]
+        order = sorted(range(len(encoded)), key=lambda i: len(encoded[i].ids))
+        annotations = [""] * len(references)
+        for batch in _batches(order, encoded):
+            scores = self._scores([encoded[i] for i in batch])
+            for i, one in zip(batch, scores, strict=True):
+                annotations[i] = self._render(references[i], encoded[i], one)
+        return annotations
+
+    def _scores(self, batch: Sequence[Encoded]) -> list[NDArray[np.float32]]:
+        """Log-probabilities (words + 1, labels) of each; the last row is of the whole."""
+        ids = pad([one.ids for one in batch], 0)
+        present = pad([[1] * len(one.ids) for one in batch], 0).bool()
+        read = torch.zeros_like(present)
+        for row, one in enumerate(batch):
+            read[row, [*one.places, len(one.ids) - 1]] = True
+        device = self._device
+        with torch.inference_mode():
+            logits = score(
+                self._model, ids.to(device), present.to(device), read.to(device), self._options
+            )
+        all_scores: NDArray[np.float32] = logits.float().log_softmax(-1).cpu().numpy()
+        return np.split(all_scores, np.cumsum([len(one.places) + 1 for one in batch])[:-1])
+
+    def _render(self, reference: str, encoded: Encoded, scores: NDArray[np.float32]) -> str:
+        names, words = self._labels.names, self._labels.words
+        labels = best_legal(scores[:-1, :words], names[:words])
+        types = names[words:]
+        kind = types[int(scores[-1, words:].argmax())].removeprefix(TYPE) if types else None
+        return render(reference, spans_of(encoded.words, labels), kind)
+
+
+def _batches(order: Sequence[int], encoded: Sequence[Encoded]) -> list[list[int]]:
+    """`order` (by length) cut so that no batch has more than `_BATCH_TOKENS`, padding included."""
+    batches: list[list[int]] = []
+    for i in order:
+        if batches and (len(batches[-1]) + 1) * len(encoded[i].ids) <= _BATCH_TOKENS:
+            batches[-1].append(i)
+        else:
+            batches.append([i])
+    return batches

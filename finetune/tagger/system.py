@@ -1,0 +1,76 @@
+"""The system `tagger`: the tagger that ships, or one of your own, in this process.
+
+reno annotate refs.txt --system tagger --out refs.xml [--adapter RUN]
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import perf_counter
+
+from finetune.base import resolve_base
+from finetune.manifest import load_adapter
+from finetune.models import load_tokenizer
+from finetune.recipe import TaggerOptions
+from finetune.tagger.annotating import Annotator
+from finetune.tagger.model import trained_model
+from reno_dspy.errors import InputError
+from reno_dspy.projection import render
+from reno_dspy.systems import Completion
+
+SHIPPED = Path(__file__).parents[1] / "adapters" / "tagger"
+
+
+class Tagger:
+    """A tagger as a `reno_dspy.systems.System`; its network is loaded as the first reference comes."""
+
+    name = "tagger"
+    batch_size = 64
+    concurrency = 1
+
+    def __init__(self, adapter: Path = SHIPPED) -> None:
+        """Check `adapter`. Raises InputError when there is none or it is a language model's."""
+        self._adapter = load_adapter(adapter)
+        if not self._adapter.manifest.labels:
+            raise InputError(
+                f"{adapter} is a language model's adapter, not a tagger's: --system embedded."
+            )
+        self._annotator: Annotator | None = None
+
+    def identity(self) -> Mapping[str, str]:
+        """The model with the adapter's digest."""
+        return {"model": self._adapter.name(), "adapter_digest": self._adapter.digest}
+
+    async def annotate(self, references: Sequence[str]) -> list[Completion]:
+        """Annotate references together; one that XML cannot hold is an error row."""
+        return await asyncio.to_thread(self._annotate_all, references)
+
+    def _annotate_all(self, references: Sequence[str]) -> list[Completion]:
+        self._annotator = self._annotator or self._load()
+        start = perf_counter()
+        errors = [_problem(reference) for reference in references]
+        good = [r for r, error in zip(references, errors, strict=True) if error is None]
+        texts = iter(self._annotator.annotate(good))
+        each = (perf_counter() - start) / max(len(references), 1)
+        return [
+            Completion("" if error else next(texts), error=error, latency_s=each)
+            for error in errors
+        ]
+
+    def _load(self) -> Annotator:
+        manifest = self._adapter.manifest
+        base = resolve_base(manifest.base)
+        load_adapter(self._adapter.path, base)
+        options = TaggerOptions.model_validate(manifest.recipe["tagger"])
+        model = trained_model(base, self._adapter, options)
+        return Annotator(model, load_tokenizer(base), manifest.labels, options)
+
+
+def _problem(reference: str) -> str | None:
+    try:
+        render(reference, ())
+    except ValueError as error:
+        return str(error)
+    return None
