@@ -17,6 +17,10 @@ from reno_dspy.projection import render
 from reno_dspy.systems import Completion
 
 
+class Killed(Exception):
+    """The process dies here."""
+
+
 class Plain:
     """Wraps each reference in an element; some fail, some come out malformed."""
 
@@ -33,7 +37,7 @@ class Plain:
 
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
         if len(self.seen) >= self.die_after:
-            raise KeyboardInterrupt
+            raise Killed
         self.seen += references
         return [self._one(reference) for reference in references]
 
@@ -57,7 +61,7 @@ REFERENCES = [f"Ito {'K' * (i % 5)}. Foxes & <sons> {i}." for i in range(20)]
 
 def cut(out: Path) -> None:
     """Leave an unfinished job for `out`, eight of its references answered."""
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Killed):
         annotate(config(out), Plain(die_after=8), REFERENCES)
 
 
