@@ -141,7 +141,6 @@ class TaggerJob:
         small = [
             "tagger.layers=2",
             "tagger.min_count=4",
-            "licences=[]",
             "save_every=2",
             "dev.every=3",
         ]
