@@ -1,7 +1,8 @@
-"""Annotations as the `<ref>` elements of a JATS `<ref-list>`, valid whatever the system said.
+"""Annotations as the `<ref>` elements of a JATS `<ref-list>`: valid and faithful, whatever was said.
 
-An annotation that follows the rules below is kept as it is. Of another one (unknown elements, surnames
-outside of names, a root of its own invention) the values are placed on the reference's own text.
+An annotation that has the reference's text and follows the rules below is kept as it is. Of another one
+(words changed, unknown elements, surnames outside of names) the values are placed on the reference's
+own text; those that do not occur there are dropped.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from xml.sax.saxutils import escape
 
 from lxml import etree
 
-from reno_dspy.citation import collapse, parse
+from reno_dspy.citation import collapse, parse, text_of
 from reno_dspy.projection import ILLEGAL, project
 
 # What annotations of references use of JATS 1.3 Publishing (ANSI/NISO Z39.96-2021): names of elements,
@@ -81,16 +82,17 @@ def ref(number: int, label: str, text: str, annotation: str | None, error: str |
     if annotation is None:
         citation = f"<mixed-citation>{_text(text)}</mixed-citation>{_comment(error or '')}"
     else:
-        citation = valid(text, annotation)
+        citation = faithful(text, annotation)
     return f'<ref id="ref{number}">{before}{citation}</ref>\n'
 
 
-def valid(text: str, annotation: str) -> str:
-    """`annotation` where JATS allows it in a `<ref>`, else its values placed on `text`.
+def faithful(text: str, annotation: str) -> str:
+    """`annotation` where it is `text` with tags that JATS allows, else its values placed on `text`.
 
     Raises MalformedXml, and ValueError for a `text` that XML cannot hold.
     """
-    if _RULES.validate(parse(annotation)):
+    root = parse(annotation)
+    if text_of(root) == collapse(text) and _RULES.validate(root):
         return annotation
     # Pages are all that a reference counts.
     return project(text, annotation).xml.replace("<size>", '<size units="pages">')

@@ -22,7 +22,8 @@ from reno_dspy.errors import InputError
 def command(config: AnnotateConfig, *, fresh: bool) -> None:
     """Annotate the references of INPUT, one a line (- is standard input), or those of a PDF.
 
-    Writes a JATS <ref-list>, JSON lines or CSL-JSON to --out. The same command resumes.
+    Writes to --out a JATS <ref-list> (valid, every reference in its own words), JSON lines (what the
+    system said, word for word) or CSL-JSON. The same command resumes.
     """
     from reno_dspy.cli.systems import open_system
 
