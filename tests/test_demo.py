@@ -27,7 +27,7 @@ from tracking.runs import all_runs, link_of, run_id_of, run_link
 from tracking.server import serving
 from tracking.store import open_client
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 SIZES = ["--references", "2", "--max-tokens", "24", "--metric-calls", "13", "--steps", "2"]
 EVALUATIONS = ("two-shot", "tuned", "crf")
 JOBS = {"build", "evaluate", "optimize", "finetune", "compare"}

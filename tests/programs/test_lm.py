@@ -113,7 +113,7 @@ def test_a_too_long_prompt_is_named(endpoint: Any) -> None:
 
 def test_a_slow_answer_times_out(endpoint: Any) -> None:
     release = threading.Event()
-    server = endpoint(lambda body: (200, f"late {release.wait(5)}"))
+    server = endpoint(lambda body: (200, f"late {release.wait(300)}"))
     spec = LMSpec(model="hosted_vllm/m", api_base=server.url, timeout=0.2, num_retries=0)
     (answer,) = annotate(spec)
     release.set()

@@ -21,6 +21,7 @@ from reno_dspy.review import draw, export, read_verdicts
 from reno_dspy.rundir import RunDir
 
 CHROMIUM = shutil.which("chromium")
+PATIENCE_MS = 240_000
 
 
 def _record(i: int) -> dict[str, Any]:
@@ -56,9 +57,12 @@ def page(run: Path) -> Iterator[Any]:
     _, file = export(draw(run, 12), run.parent / "review")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-dev-shm-usage"],
+            timeout=PATIENCE_MS,
         )
         context = browser.new_context(offline=True, accept_downloads=True)
+        context.set_default_timeout(PATIENCE_MS)
         opened = context.new_page()
         problems: list[str] = []
         opened.on("pageerror", lambda error: problems.append(str(error)))

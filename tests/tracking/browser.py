@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Locator, Page, sync_playwright
 
 ARGUMENTS = [
     "--headless",
@@ -25,7 +25,7 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 CHROMIUM = shutil.which("chromium")
-PATIENCE_MS = 60_000
+PATIENCE_MS = 240_000
 
 IS_IN_VIEW = """cell => {
     const inner = cell.getBoundingClientRect();
@@ -46,7 +46,9 @@ CELLS_BESIDE = """name => {
 def browser_page(width: int = 1400, height: int = 1000) -> Iterator[Page]:
     """A page of the system's Chromium."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=ARGUMENTS, timeout=PATIENCE_MS
+        )
         page = browser.new_page(viewport={"width": width, "height": height})
         page.set_default_timeout(PATIENCE_MS)
         try:
@@ -110,17 +112,35 @@ class MlflowUi:
             f"a[title='Plot chart'][href*='metric=%22{quote(metric, safe='')}%22']"
         )
         grid.hover()
-        for _ in range(100):
-            if cell.count() and cell.first.evaluate(IS_IN_VIEW):
+        for pause_ms in (50, 500, 2000):  # lines are drawn when the machine has time
+            if self._scrolled_to(cell, pause_ms):
                 break
-            self._page.mouse.wheel(0, 90)
-            self._page.wait_for_timeout(50)
+            self._page.mouse.wheel(0, -100_000)
         # In MLflow 3.17 the names lag one scroll step behind the values; a last small one lines them up.
         self._page.mouse.wheel(0, 1)
-        self._page.wait_for_timeout(300)
-        values: list[str] = cell.first.evaluate(CELLS_BESIDE)
+        values = self._settled(cell)
         self.screenshot("compare")
         return values
+
+    def _scrolled_to(self, cell: Locator, pause_ms: float) -> bool:
+        """Scroll what is under the mouse, a few lines at a time, until `cell` is in view."""
+        for _ in range(100):
+            if cell.evaluate_all(f"cells => cells.some({IS_IN_VIEW})"):
+                return True
+            self._page.mouse.wheel(0, 90)
+            self._page.wait_for_timeout(pause_ms)
+        return False
+
+    def _settled(self, cell: Locator) -> list[str]:
+        """The values beside a metric's name, once they are drawn and stay the same."""
+        before: list[str] = []
+        for _ in range(PATIENCE_MS // 300):
+            self._page.wait_for_timeout(300)
+            values: list[str] = cell.first.evaluate(CELLS_BESIDE)
+            if values and all(values) and values == before:
+                break
+            before = values
+        return before
 
     def read_run(self, link: str, texts: Sequence[str]) -> None:
         """Open a run and see `texts` (its metrics, description, data set) there."""

@@ -20,6 +20,7 @@ from tracking.store import open_client
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.timeout(1800),
     pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium (apt install chromium)"),
 ]
 

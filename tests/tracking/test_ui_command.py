@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -46,7 +47,7 @@ class Ui:
     def end(self) -> None:
         """Stop it as a service manager does."""
         self.process.send_signal(signal.SIGTERM)
-        self.process.communicate(timeout=60)
+        self.process.communicate(timeout=300)
 
 
 @pytest.fixture
@@ -78,6 +79,11 @@ class Ending(Scripted):
         return await super().annotate(references)
 
 
+def processes() -> str:
+    command = ["ps", "-eo", "args"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 def test_a_server_that_goes_away_midway_costs_nothing(
     ui: Ui, store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -90,8 +96,8 @@ def test_a_server_that_goes_away_midway_costs_nothing(
     assert report.n == 40
     assert capsys.readouterr().err.count("cannot be used") == 1
     assert ui.process.returncode == 0
-    left = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    assert store not in left, "a server process is still there"
+    while store in processes():  # a killed process may take its time; the test's limit ends this
+        time.sleep(0.1)
 
     run_id = log_run_dir(out, store)
     assert log_run_dir(out, store) == run_id
