@@ -53,6 +53,7 @@ class ChatRequest(BaseModel):
     stream: bool | None = False
     tools: list[Any] | None = None
     response_format: dict[str, Any] | None = None
+    structured_outputs: dict[str, Any] | None = None
     chat_template_kwargs: dict[str, Any] = {}
 
 
@@ -96,6 +97,7 @@ def _to_request(body: ChatRequest, served: Served, default_max_tokens: int) -> R
     for name, unwanted in (
         ("stream", body.stream), ("n > 1", (body.n or 1) > 1), ("tools", body.tools),
         ("response_format", (body.response_format or {}).get("type", "text") != "text"),
+        ("structured_outputs (vLLM has them)", body.structured_outputs is not None),
     ):  # fmt: skip
         if unwanted:
             raise _Refused(400, "unsupported", f"This server does not support `{name}`.")

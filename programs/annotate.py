@@ -15,10 +15,16 @@ import dspy
 from programs import prompts
 from programs.adapter import Annotate, PlainAdapter
 from programs.config import SYSTEMS, LMSpec, SystemRecipe
+from programs.constrain import grammar, violation
 from programs.lm import check_endpoint, explain, make_lm
 from programs.prompts import Prompt
 from reno_dspy.config import find_recipe, resolve
-from reno_dspy.systems import Completion
+from reno_dspy.systems import Completion, Constrain
+
+_UNCONSTRAINED = (
+    "The endpoint ignores `structured_outputs`: its answer breaks --constrain, {}. Serve the model "
+    "with a vLLM that knows them, or leave --constrain out."
+)
 
 
 class AnnotateReference(dspy.Module):  # type: ignore[misc]
@@ -54,12 +60,23 @@ class AnnotateReference(dspy.Module):  # type: ignore[misc]
 
 
 class LMSystem:
-    """An LM with a prompt, as a `reno_dspy.systems.System`."""
+    """An LM with a prompt, as a `reno_dspy.systems.System`.
+
+    `constrain` sends each request with its grammar (`programs.constrain`), as vLLM takes it.
+    """
 
     batch_size = 1
 
-    def __init__(self, name: str, spec: LMSpec, prompt: Prompt, concurrency: int = 8) -> None:
+    def __init__(
+        self,
+        name: str,
+        spec: LMSpec,
+        prompt: Prompt,
+        concurrency: int = 8,
+        constrain: Constrain = "none",
+    ) -> None:
         self.name = name
+        self.constrain: Constrain = constrain
         self.spec = spec
         self.prompt = prompt
         self.concurrency = concurrency
@@ -68,12 +85,14 @@ class LMSystem:
         self._checking, self._checked = asyncio.Lock(), False
 
     def identity(self) -> Mapping[str, str]:
-        """Model, prompt and sampling options; not where the model is served."""
+        """Model, prompt, sampling options and constraint; not where the model is served."""
         options = {
             name: str(value)
             for name, value in self.spec.identity().items()
             if value is not None and value != {}
         }
+        if self.constrain != "none":
+            options["constrain"] = self.constrain
         return options | {"prompt": self.prompt.name, "prompt_digest": self.prompt.digest}
 
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
@@ -88,9 +107,11 @@ class LMSystem:
         return [await self._one(reference) for reference in references]
 
     async def _one(self, reference: str) -> Completion:
-        # A copy of its own has a history of its own: this call's tokens, whatever runs beside it.
-        lm = self._lm.copy()
         start = time.perf_counter()
+        try:
+            lm = self._lm_for(reference)
+        except ValueError as error:
+            return Completion("", error=f"No grammar for this reference: {error}.")
         try:
             with dspy.context(lm=lm, adapter=PlainAdapter()):
                 prediction = await self._program.acall(reference=reference)
@@ -98,6 +119,10 @@ class LMSystem:
             latency = time.perf_counter() - start
             return Completion("", error=explain(error, lm), latency_s=latency)
         usage = last_usage(lm)
+        if usage["finish_reason"] != "length":
+            broken = violation(self.constrain, reference, prediction.annotation)
+            if broken is not None:
+                return Completion("", error=_UNCONSTRAINED.format(broken), **usage)
         return Completion(
             text=prediction.annotation,
             finish_reason=usage["finish_reason"],
@@ -106,6 +131,17 @@ class LMSystem:
             latency_s=time.perf_counter() - start,
             cost=usage["cost"],
         )
+
+    def _lm_for(self, reference: str) -> dspy.BaseLM:
+        """A copy with a history of its own: this call's tokens, whatever runs beside it.
+
+        Raises ValueError for a reference that no grammar can be made for.
+        """
+        allowed = grammar(self.constrain, reference)
+        if allowed is None:
+            return self._lm.copy()
+        asked = self.spec.extra_body | {"structured_outputs": {"grammar": allowed}}
+        return self._lm.copy(extra_body=asked)
 
 
 def last_usage(lm: dspy.BaseLM) -> dict[str, Any]:
@@ -137,6 +173,7 @@ def load_system(
     prompt: str | None = None,
     api_base: str | None = None,
     max_tokens: int | None = None,
+    constrain: Constrain = "none",
 ) -> LMSystem:
     """The LM system of a recipe; what is given here replaces the recipe's own.
 
@@ -146,7 +183,8 @@ def load_system(
     given = {"api_base": api_base, "max_tokens": max_tokens}
     update = {key: value for key, value in given.items() if value is not None}
     spec = recipe.lm.model_copy(update=update)
-    return LMSystem(recipe.name, spec, prompts.load(prompt or recipe.prompt), recipe.concurrency)
+    asked = prompts.load(prompt or recipe.prompt)
+    return LMSystem(recipe.name, spec, asked, recipe.concurrency, constrain)
 
 
 def _finish_reason(response: Any) -> str | None:

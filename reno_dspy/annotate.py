@@ -28,7 +28,7 @@ from reno_dspy.labels import Labelled, split_labels
 from reno_dspy.progress import Bar, bar
 from reno_dspy.projection import ILLEGAL
 from reno_dspy.rundir import JsonlLog
-from reno_dspy.systems import Completion, System
+from reno_dspy.systems import Completion, Constrain, System
 
 # References a system is given at once: enough to keep it busy, little to hold or to lose.
 WINDOW = 2_000
@@ -51,6 +51,7 @@ class AnnotateConfig(Config):
     adapter: Path | None = Field(None, description="Output directory of `reno finetune` to use.")
     api_base: str | None = Field(None, description="Endpoint of the system, over its recipe's.")
     max_tokens: int | None = Field(None, ge=1, description="Longest answer, over the recipe's.")
+    constrain: Constrain = Field("none", description="Grammar that an LM behind vLLM is held to.")
     concurrency: int | None = Field(None, ge=1, description="Calls at once, over the system's.")
     max_errors: float = Field(
         0.5, ge=0, le=1, description="Stop when more than this share of 20 or more answers fails."

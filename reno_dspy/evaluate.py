@@ -22,7 +22,7 @@ from reno_dspy.errors import InputError, JobError
 from reno_dspy.progress import Bar, bar
 from reno_dspy.report import Report, citation_table, report_scores, score_records
 from reno_dspy.rundir import JsonlLog, RunDir, write_json, write_text
-from reno_dspy.systems import Completion, System
+from reno_dspy.systems import Completion, Constrain, System
 from reno_dspy.tracker import Run, Tracker
 
 # So many failures and nothing else: the rest would fail as well.
@@ -51,6 +51,7 @@ class EvaluateConfig(Config):
     adapter: Path | None = Field(None, description="Output directory of `reno finetune` to use.")
     api_base: str | None = Field(None, description="Endpoint of the system, over its recipe's.")
     max_tokens: int | None = Field(None, ge=1, description="Longest answer, over the recipe's.")
+    constrain: Constrain = Field("none", description="Grammar that an LM behind vLLM is held to.")
     concurrency: int | None = Field(None, ge=1, description="Calls at once, over the system's.")
     max_errors: float = Field(
         0.2, ge=0, le=1, description="Stop when more than this share of the rows fails."

@@ -11,7 +11,7 @@ import click
 
 from reno_dspy.cli.prompts import local_prompt
 from reno_dspy.errors import InputError
-from reno_dspy.systems import System
+from reno_dspy.systems import Constrain, System
 
 PARSERS = ("tagger", "crf", "grobid", "anystyle")
 CRF_MODEL = ".crfsuite"
@@ -40,6 +40,10 @@ class SystemOptions(Protocol):
     def max_tokens(self) -> int | None:
         """Longest answer, instead of the recipe's."""
 
+    @property
+    def constrain(self) -> Constrain:
+        """Grammar that the answers are held to."""
+
 
 @contextmanager
 def open_system(options: SystemOptions, log: Path) -> Iterator[System]:
@@ -62,6 +66,11 @@ def open_system(options: SystemOptions, log: Path) -> Iterator[System]:
         if options.prompt is not None or options.max_tokens is not None:
             raise InputError(
                 f"--prompt and --max-tokens are for language models, not {options.system}."
+            )
+        if options.constrain != "none":
+            raise InputError(
+                f"--constrain is for language models behind vLLM, not {options.system}, whose answers "
+                "are valid and keep the reference's text by themselves."
             )
         yield _parser(options)
     else:
@@ -96,6 +105,7 @@ def _language_model(options: SystemOptions) -> System:
             prompt=prompt,
             api_base=options.api_base,
             max_tokens=options.max_tokens,
+            constrain=options.constrain,
         )
 
 
@@ -105,6 +115,12 @@ def _embedded(options: SystemOptions, log: Path) -> Iterator[System]:
 
     if options.api_base is not None:
         raise InputError(f"{options.system} starts its own server; for another, name a recipe.")
+    if options.constrain != "none":
+        raise InputError(
+            f"--constrain needs vLLM; {options.system} starts a server that knows no grammars. Run "
+            "`reno serve smollm2-135m --vllm-python PYTHON` (with --adapter for one) and give "
+            "--system the recipe that it prints."
+        )
     bare = options.system != "embedded"
     if bare and options.adapter is not None:
         raise InputError(f"{options.system} is the bare model; --adapter goes with embedded.")

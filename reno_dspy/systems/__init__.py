@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
+
+# What a language model's answer is held to: `programs/constrain.py`.
+Constrain = Literal["copy", "wellformed", "none"]
 
 
 @dataclass(frozen=True)
