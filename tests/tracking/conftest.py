@@ -13,6 +13,14 @@ from tracking.server import serving
 from tracking.store import open_client
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _unwatched() -> Iterator[None]:
+    """On a busy machine even a short run may last until its load is measured."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tracking.machine._SECONDS", 3600)
+        yield
+
+
 @pytest.fixture(scope="session")
 def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A SQLite store without runs; its tables take seconds to make, so they are made once."""
