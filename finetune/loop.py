@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from peft import LoraConfig
-from transformers import PrinterCallback, Trainer, TrainerCallback
+from transformers import PrinterCallback, Trainer
 
 from finetune.callbacks import LiveCallback, RecallCallback, best_of
 from finetune.manifest import Adapter, load_adapter
+from finetune.processes import processes
 from finetune.recipe import FinetuneConfig, Lora
 from finetune.rows import RowsReport
 from finetune.save import ADAPTER
@@ -81,6 +83,9 @@ def trainer_options(config: FinetuneConfig, folder: Path) -> dict[str, Any]:
         "save_total_limit": 2,
         "seed": config.seed,
         "data_seed": config.seed,
+        # Several processes: all that is trained is used in every step, and buffers never change.
+        "ddp_find_unused_parameters": False,
+        "ddp_broadcast_buffers": False,
         "report_to": "none",
         "disable_tqdm": True,
     }
@@ -98,16 +103,19 @@ def run_trainer(
 
     `measure` gives a PEFT model's figures on dev, `recall` among them, by which the best is kept.
     """
+    here = processes()
+    if config.tagger and here.num_processes > 1:
+        raise InputError("A tagger trains in one process: run `reno finetune` without a launcher.")
     trainer.remove_callback(PrinterCallback)
     checkpoint = last_checkpoint(run_dir / CHECKPOINTS)
-    total = config.max_steps or steps_of(config, rows, trainer.accelerator.num_processes)
+    total = config.max_steps or steps_of(config, rows, here.num_processes)
     done = int(_CHECKPOINT.search(checkpoint.name)[1]) if checkpoint else 0  # type: ignore[index]
-    with bar("Fine-tuning", total, done) as shown:
-        callbacks: list[TrainerCallback] = [LiveCallback(run, shown, run_dir.log("train.jsonl"))]
+    with ExitStack() as stack:
+        if here.is_main_process:
+            shown = stack.enter_context(bar("Fine-tuning", total, done))
+            trainer.add_callback(LiveCallback(run, shown, run_dir.log("train.jsonl")))
         if measure:
-            callbacks.append(RecallCallback(measure, config.dev, run_dir, run))
-        for callback in callbacks:
-            trainer.add_callback(callback)
+            trainer.add_callback(RecallCallback(measure, config.dev, run_dir, run))
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
 
 

@@ -4,7 +4,7 @@
 
 TRL's SFTTrainer on prompt/completion rows; the loss falls on the answer and its end token alone. A
 killed run resumes from its last checkpoint and ends with the same weights. On several GPUs:
-`accelerate launch -m reno_dspy.cli finetune ...`.
+`accelerate launch --multi_gpu -m reno_dspy.cli finetune ...` (docs/finetuning.md).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import datasets
 import torch
 from peft import get_peft_model
 from transformers import set_seed
-from transformers.utils import logging
+from transformers.utils import is_flash_attn_2_available, logging
 from trl import SFTConfig, SFTTrainer
 
 from finetune.base import Base, resolve_base
@@ -38,6 +38,7 @@ from finetune.loop import (
 from finetune.measure import DevSet, measure
 from finetune.models import load_model, load_tokenizer, old_names_allowed
 from finetune.order import OrderedTrainer
+from finetune.processes import processes
 from finetune.recipe import FinetuneConfig
 from finetune.rows import RowsReport, TrainingRow, drop_long, make_rows, to_records
 from finetune.save import ADAPTER, save_adapter
@@ -45,7 +46,10 @@ from programs import prompts
 from programs.prompts import Prompt
 from reno_dspy.errors import InputError
 from reno_dspy.rundir import RunDir, write_json
-from reno_dspy.tracker import Run, Tracker
+from reno_dspy.tracker import NullTracker, Run, Tracker
+
+# The attention that keeps rows apart that are packed into one.
+_PACKING = "flash_attention_2"
 
 
 def finetune(
@@ -55,14 +59,20 @@ def finetune(
 
     Raises InputError when the run directory holds another run, or no row can be trained on.
     """
-    base = resolve_base(config.base)
+    _check_packing(config)
+    here = processes()
+    with here.main_process_first():
+        base = resolve_base(config.base)
     prompt = prompts.load(config.prompt)
     identity = config.identity() | {
         "base_revision": base.revision,
         "data_digest": [data.train.digest, data.dev.digest if data.dev.rows else None],
         "prompt_digest": prompt.digest,
     }
-    run_dir = RunDir.open(config.out, "finetune", identity, fresh=fresh)
+    with here.main_process_first():
+        fresh = fresh and here.is_main_process
+        run_dir = RunDir.open(config.out, "finetune", identity, fresh=fresh)
+    tracker = tracker if here.is_main_process else NullTracker()
     tokenizer = load_tokenizer(base)
     rows, report = _training_rows(config, data, prompt, tokenizer)
     write_json(run_dir / "rows.json", report.as_dict())
@@ -78,10 +88,20 @@ def finetune(
                 model = _train(config, base, rows, dev, run_dir, run)
             best = best_of(run_dir)
             weights = run_dir / BEST if best else model
-            save_adapter(weights, run_dir, config, base, prompt, data, report, best)
+            if here.is_main_process:
+                save_adapter(weights, run_dir, config, base, prompt, data, report, best)
+            here.wait_for_everyone()
         result = result_of(run_dir, report)
         conclude(run, result)
     return result
+
+
+def _check_packing(config: FinetuneConfig) -> None:
+    if config.optimizer.packing and not is_flash_attn_2_available():
+        raise InputError(
+            "optimizer.packing needs FlashAttention on a GPU (`pip install flash-attn`): with any other "
+            "attention, references packed into one row would read each other. Set it to false."
+        )
 
 
 def _training_rows(
@@ -115,15 +135,28 @@ def _train(
     set_seed(config.seed)
     model = _with_lora(config, base)
     arguments = _arguments(config, run_dir / CHECKPOINTS)
-    kind = GpuTrainer if torch.cuda.is_available() else CpuTrainer
+    # The CPU's loss goes around the wrapper by which several processes share gradients.
+    alone = processes().num_processes == 1
+    kind = CpuTrainer if alone and not torch.cuda.is_available() else GpuTrainer
     trainer = kind(
         model,
         arguments,
         train_dataset=datasets.Dataset.from_list(to_records(rows, config.thinking)),
         processing_class=dev.tokenizer,
     )
-    measured = (lambda model: measure(model.get_base_model(), dev)) if dev.rows else None
-    run_trainer(trainer, config, len(rows), measured, run_dir, run)
+
+    def figures(model: Any) -> dict[str, float | None]:
+        base = model.get_base_model()
+        if not config.optimizer.packing:
+            return measure(base, dev)
+        # Answers are generated with masks of our own, which FlashAttention does not take.
+        base.set_attn_implementation("sdpa")
+        try:
+            return measure(base, dev)
+        finally:
+            base.set_attn_implementation(_PACKING)
+
+    run_trainer(trainer, config, len(rows), figures if dev.rows else None, run_dir, run)
     return trainer.model
 
 
@@ -133,8 +166,11 @@ class GpuTrainer(OrderedTrainer, SFTTrainer):  # type: ignore[misc]
 
 def _with_lora(config: FinetuneConfig, base: Base) -> Any:
     peft_config = lora_config(config.lora, "CAUSAL_LM")
+    model = load_model(base)
+    if config.optimizer.packing:
+        model.set_attn_implementation(_PACKING)
     try:
-        model = get_peft_model(load_model(base), peft_config)
+        model = get_peft_model(model, peft_config)
     except ValueError as error:
         raise InputError(f"LoRA does not fit {base.name}: {error}") from error
     if not torch.cuda.is_available() and has_bfloat16():
