@@ -24,6 +24,7 @@ def command(config: FinetuneConfig, *, fresh: bool, tracking: bool) -> None:
     and `reno evaluate --adapter` take; running the same command again resumes.
     """
     from finetune.data import load_data
+    from finetune.processes import processes
     from reno_dspy.cli.tracking import open_tracker
 
     if config.tagger:
@@ -31,7 +32,8 @@ def command(config: FinetuneConfig, *, fresh: bool, tracking: bool) -> None:
     else:
         from finetune.sft import finetune as train
     result = train(config, load_data(config), open_tracker(tracking), fresh=fresh)
-    _print(config, result)
+    if processes().is_main_process:
+        _print(config, result)
 
 
 def _print(config: FinetuneConfig, result: FinetuneResult) -> None:
