@@ -128,7 +128,7 @@ def too_few_elements(pair: Pair) -> bool:
 
 
 def invalid_year(pair: Pair) -> bool:
-    """A year with a letter ("2020a"), or one that cannot be."""
+    """A year with a letter ("2020a", "Spring 2020"), or one that cannot be."""
     return any(_is_wrong_year(year) for year in pair.values["year"])
 
 
@@ -232,8 +232,8 @@ _MEANINGFUL = frozenset(MEANINGFUL)
 def _is_wrong_year(year: str) -> bool:
     number = re.fullmatch(r"\W*(\d+)\W*", year)
     if number is None:
-        # "2019-2020", "1987/1989", "s.d." and "in press" are years; "2020a" and "20 14b" are not.
-        return re.search(r"\d[^\W\d_]|[^\W\d_]\d", year) is not None
+        # "2019-2020", "1987/1989", "s.d." and "in press" pass; "2020a", "2020 a", "May 2020" do not.
+        return bool(re.search(r"\d", year) and re.search(r"[^\W\d_]", year))
     return not EARLIEST_YEAR <= int(number.group(1)) <= LATEST_YEAR
 
 
