@@ -49,10 +49,12 @@ def compare(
     with_published: bool = False,
     out: Path | None = None,
     allow_different: bool = False,
+    fresh: bool = False,
 ) -> Compared:
     """Compare evaluations (run directories, run ids or names) and write the comparison.
 
-    Raises InputError for what is no evaluation, and for different data sets or metric profiles unless
+    `fresh` replaces another comparison in `out`. Raises InputError for what is no evaluation, for an
+    `out` that holds something else, and for different data sets or metric profiles unless
     `allow_different`; then the difference is said in every output.
     """
     own = load_results(names)
@@ -61,7 +63,7 @@ def compare(
     results = [*own, *(published_results() if with_published else [])]
     out = out or DEFAULT_FOLDER / _digest(names, with_published)
     options = {"runs": list(names), "published": with_published}
-    run_dir = RunDir.open(out, "compare", options)
+    run_dir = RunDir.open(out, "compare", options, fresh=fresh)
     compared = Compared(results, comparisons, out, warning)
     title = " vs ".join(result.label for result in own)
     with tracker.start("compare", title, run_dir=run_dir.path, config=options) as run:

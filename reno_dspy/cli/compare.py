@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Compare in spite of different data sets or metric profiles; every output says so.",
 )
+@click.option("--fresh", is_flag=True, help="Replace another comparison in --out.")
 @click.option("--tracking/--no-tracking", default=True, help="Log to MLflow.  [default: tracking]")
 def command(
     runs: tuple[str, ...],
     published: bool,
     out: Path | None,
     allow_different: bool,
+    fresh: bool,
     tracking: bool,
 ) -> None:
     """Compare evaluations: RUNS are run directories, MLflow run ids or run names.
@@ -49,6 +51,7 @@ def command(
         with_published=published,
         out=out,
         allow_different=allow_different,
+        fresh=fresh,
     )
     _show(compared, Console())
 

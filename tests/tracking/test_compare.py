@@ -101,6 +101,22 @@ def test_other_data_or_profiles_are_refused_unless_allowed(two: list[str], tmp_p
         assert "different data sets" in (tmp_path / "out" / f"comparison.{form}").read_text()
 
 
+def test_another_comparison_in_the_way_is_replaced_on_request(
+    two: list[str], tmp_path: Path
+) -> None:
+    arguments = ["--out", str(tmp_path / "out"), "--no-tracking"]
+
+    def invoke(*more: str) -> None:
+        CliRunner().invoke(command, [*more, *arguments], catch_exceptions=False)
+
+    invoke(two[0])
+    invoke(two[0])
+    with pytest.raises(InputError, match=r"runs: (.|\n)*--fresh"):
+        invoke(*two)
+    invoke(*two, "--fresh")
+    assert "better minus weak" in (tmp_path / "out" / "comparison.md").read_text()
+
+
 def test_equal_systems_get_labels_that_differ(two: list[str], tmp_path: Path) -> None:
     evaluate_scripted(tmp_path / "again", NullTracker(), "weak")
     labels = [result.label for result in load_results([two[0], str(tmp_path / "again")])]
