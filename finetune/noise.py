@@ -10,6 +10,7 @@ import random
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from finetune.recipe import Noise
 from reno_dspy.projection import Span
@@ -17,6 +18,23 @@ from reno_dspy.projection import Span
 # (start, end, replacement) in the original text.
 Edit = tuple[int, int, str]
 _LABELLED = re.compile(r"\s*[\[(]?\d+[\].)]")
+_TITLES = ("article-title", "chapter-title", "source")
+_SEPARATOR = re.compile(r"\s*[,;]?\s*(?:and|und|et|e|y|&)?\s*")
+# Common ones of several languages, for references that print them whole.
+_GIVEN_NAMES = re.findall(
+    r"\S+",
+    """
+    Maria Anna Elena Julia Laura Sophie Claire Isabelle Katharina Elisabeth Christine Sabine Ursula
+    Petra Monika Heike Ingrid Hannah Rachel Susan Linda Patricia Barbara Nancy Margaret Helen Ruth Emily
+    Giulia Francesca Chiara Paola Carmen Lucía Pilar Beatriz Fernanda Ana Inês Olga Natalia Yuki Mei Li
+    Peter Thomas Michael Andreas Stefan Wolfgang Hans Hans-Peter Karl-Heinz Jürgen Günther Klaus Dieter
+    Ulrich Matthias Johann Friedrich Heinrich Walter Niklas Gerhard Werner Robert John David James William
+    Richard Charles George Edward Paul Mark Daniel Steven Kenneth Andrew Brian Jean Jean-Pierre Pierre
+    François Jacques Michel Alain Luc Marc Giovanni Giuseppe Marco Paolo Antonio Luigi Carlo José Juan
+    Carlos Luis Miguel Jorge João Paulo Pedro Luiz Ivan Sergei Vladimir Dmitri Jan Piotr Lars Erik Anders
+    Ahmed Mohamed Hiroshi Kenji Wei Jun Min Raj Anil
+    """,
+)
 _LABELS = ("{}. ", "[{}] ", "{} ", "({}) ", "{}.")
 
 
@@ -36,7 +54,43 @@ def add_noise(
         edits += [(m.start(), m.end(), {"fi": "ﬁ", "fl": "ﬂ"}[m.group()]) for m in found]
     if rng.random() < noise.label and not _LABELLED.match(plaintext):
         edits.append((0, 0, rng.choice(_LABELS).format(rng.randint(1, 120))))
+    edits += _styles(plaintext, sorted(spans), noise, rng)
     return apply_edits(plaintext, spans, _disjoint(edits))
+
+
+def _styles(plaintext: str, spans: Sequence[Span], noise: Noise, rng: random.Random) -> list[Edit]:
+    """Edits that print the same reference in another style."""
+    edits: list[Edit] = []
+    if rng.random() < noise.full_names:
+        initials = [s for s in spans if s.field == "given-names" and _is_initials(plaintext, s)]
+        edits += [(s.start, s.end, _full_name(rng)) for s in initials]
+    if rng.random() < noise.slashes:
+        edits += [(*gap, "/") for gap in _between_names(plaintext, spans)]
+    if rng.random() < noise.subtitles:
+        for span in spans:
+            if span.field in _TITLES and (at := plaintext.find(": ", span.start, span.end)) >= 0:
+                edits.append((at, at + 1, "."))
+    return edits
+
+
+def _between_names(plaintext: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
+    """What stands between two people, where that is a comma, a semicolon or an `and`."""
+    parts = [s for s in spans if s.field in ("surname", "given-names")]
+    gaps = [(a.end, b.start) for a, b in pairwise(parts)
+            if a.role == b.role and b.field == parts[0].field]  # fmt: skip
+    return [gap for gap in gaps if _SEPARATOR.fullmatch(plaintext, *gap)]
+
+
+def _is_initials(plaintext: str, span: Span) -> bool:
+    return (
+        re.fullmatch(r"(?:[^\W\d_a-z][.\s-]*){1,4}", plaintext[span.start : span.end]) is not None
+    )
+
+
+def _full_name(rng: random.Random) -> str:
+    """One such as `Maria`, `Maria Elena` or `Maria E.` is drawn."""
+    first, second = rng.choice(_GIVEN_NAMES), rng.choice(_GIVEN_NAMES)
+    return rng.choice((first, first, f"{first} {second}", f"{first} {second[0]}."))
 
 
 def apply_edits(

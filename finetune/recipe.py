@@ -49,12 +49,15 @@ class DevSample(Config):
 
 
 class Noise(Config):
-    """Defects of PDF text that training rows get, each with its probability for a row."""
+    """Defects of PDF text, and other ways to print, that rows get, each with its probability."""
 
     label: float = Field(0.0, ge=0, le=1, description="A label in front, such as `12. `.")
     lost_space: float = Field(0.0, ge=0, le=1, description="Spaces lost after punctuation.")
     hyphenation: float = Field(0.0, ge=0, le=1, description="A word broken as at a line end.")
     ligature: float = Field(0.0, ge=0, le=1, description="fi and fl as single characters.")
+    full_names: float = Field(0.0, ge=0, le=1, description="Whole given names for initials.")
+    slashes: float = Field(0.0, ge=0, le=1, description="Slashes between people.")
+    subtitles: float = Field(0.0, ge=0, le=1, description="A full stop before a subtitle.")
 
 
 class TaggerOptions(Config):

@@ -47,7 +47,7 @@ class Labels:
 
     @cached_property
     def roles(self) -> tuple[str, ...]:
-        """The person-group-types, each of which has a set of labels."""
+        """The person-group-types, each of which has two sets of labels."""
         found = {name.partition(":")[2] for name in self.names[: self.words] if ":" in name}
         return tuple(sorted(found))
 
@@ -55,14 +55,22 @@ class Labels:
     def sets(self) -> NDArray[np.bool_]:
         """(targets, labels): which labels are right for each target."""
         rows = np.eye(len(self.names), dtype=np.bool_)
-        people = np.zeros((len(self.roles), len(self.names)), dtype=np.bool_)
+        people = np.zeros((2 * len(self.roles), len(self.names)), dtype=np.bool_)
         for i, role in enumerate(self.roles):
             for field in _PEOPLE:
                 for label in (f"B-{field}:{role}", f"I-{field}:{role}"):
                     if label in self.number:
-                        people[i, self.number[label]] = True
-            people[i, self.number[OUTSIDE]] = True
+                        people[2 * i : 2 * i + 2, self.number[label]] = True
+            people[2 * i, self.number[OUTSIDE]] = True
         return np.concatenate([rows, people])
+
+    def _open(self, word: Token, role: str) -> int:
+        """The target of a word in names of `role` that are not split.
+
+        A capitalized word is part of a name; others may stand between two.
+        """
+        is_name = word.text[0].isalpha() and not word.text[0].islower()
+        return len(self.names) + 2 * self.roles.index(role) + is_name
 
     def targets(self, words: Sequence[Token], spans: Sequence[Span]) -> list[int]:
         """The target of each word under `spans`; names that are not split leave their inside open."""
@@ -70,10 +78,9 @@ class Labels:
         targets = [self.number[label] for label in labels_of(words, spans, kept)]
         for span in spans:
             if span.field in WHOLE_PEOPLE and span.role in self.roles:
-                open_set = len(self.names) + self.roles.index(span.role)
                 for i, word in enumerate(words):
                     if span.start <= word.start < span.end:
-                        targets[i] = open_set
+                        targets[i] = self._open(word, span.role)
         return targets
 
     def target_of_type(self, publication_type: str | None) -> int:

@@ -20,7 +20,7 @@ from programs.annotate import AnnotateReference
 from programs.prompts import Demo, Prompt, load
 from reno_dspy.citation import read
 from reno_dspy.dataset import Row
-from reno_dspy.projection import Span, render
+from reno_dspy.projection import Span, project, render
 
 TEXT = "3. Veldt A. A map of fog & salt.  J Fict. 2001;4:1-9."
 GOLD = (
@@ -126,6 +126,30 @@ def test_noise_puts_in_each_defect_and_moves_the_gold_along() -> None:
     assert "- " in noisy
     assert add_noise(text, spans, ALL, random.Random(1)) == (noisy, moved)
     assert add_noise(text, spans, Noise(), random.Random(1)) == (text, spans)
+
+
+def test_another_style_prints_the_same_people_and_titles() -> None:
+    text = "Veldt A, Marsh B-C and Odd D. Paper tides: moss & clocks. J Fict. 2001."
+    xml = (
+        "<mixed-citation><surname>Veldt</surname><given-names>A</given-names><surname>Marsh</surname>"
+        "<given-names>B-C</given-names><surname>Odd</surname><given-names>D</given-names>"
+        "<article-title>Paper tides: moss &amp; clocks</article-title></mixed-citation>"
+    )
+    spans = project(text, xml).spans
+    styled, moved = add_noise(
+        text, spans, Noise(full_names=1, slashes=1, subtitles=1), random.Random(0)
+    )
+    values = [styled[span.start : span.end] for span in moved]
+    assert [values[i] for i in (0, 2, 4, 6)] == [
+        "Veldt",
+        "Marsh",
+        "Odd",
+        "Paper tides. moss & clocks",
+    ]
+    assert all(len(values[i]) > 3 for i in (1, 3, 5))
+    assert styled.startswith(
+        "Veldt " + values[1] + "/Marsh " + values[3] + "/Odd " + values[5] + ". P"
+    )
 
 
 @given(

@@ -96,7 +96,7 @@ def test_models_and_health(client: httpx.Client, endpoint: Endpoint) -> None:
         ({"stream": True}, 400, "stream"),
         ({"n": 2}, 400, "n > 1"),
         ({"response_format": {"type": "json_object"}}, 400, "response_format"),
-        ({"structured_outputs": {"grammar": "root ::= \"a\""}}, 400, "structured_outputs"),
+        ({"structured_outputs": {"grammar": 'root ::= "a"'}}, 400, "structured_outputs"),
     ],
 )
 def test_a_wrong_request_is_answered_plainly(
