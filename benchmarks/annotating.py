@@ -44,18 +44,20 @@ class Sample:
 @click.command()
 @click.option("--data", type=click.Path(path_type=Path, exists=True), required=True)
 @click.option("--system", default="crf", show_default=True)
+@click.option("--adapter", help="A tagger of one's own, for --system tagger.")
 @click.option("--references", default=100_000, show_default=True)
 @click.option("--every", default=0.5, show_default=True, help="Seconds between two samples.")
-def main(data: Path, system: str, references: int, every: float) -> None:
+def main(data: Path, system: str, adapter: str | None, references: int, every: float) -> None:
     """Print the figures; fail when something is lost, repeated, or grows by more than a tenth."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source, whole, cut = (folder / file for file in ("refs.txt", "whole.jsonl", "cut.jsonl"))
         lines = list(islice(numbered_references(data), references))
         source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        grown = report(list(watch(start(source, whole, system), whole, every)), references)
-        click.echo(f"killed at {interrupt(start(source, cut, system), cut, references)} answers")
-        if start(source, cut, system).wait() != 0:
+        options = ["--system", system, *(["--adapter", adapter] if adapter else [])]
+        grown = report(list(watch(start(source, whole, options), whole, every)), references)
+        click.echo(f"killed at {interrupt(start(source, cut, options), cut, references)} answers")
+        if start(source, cut, options).wait() != 0:
             raise click.ClickException("The resumed run failed.")
         check(whole, cut, lines)
         if abs(grown) > 0.1:
@@ -72,10 +74,10 @@ def numbered_references(data: Path) -> Iterator[str]:
     return (f"{number + 1}. {texts[number % len(texts)]}" for number in count())
 
 
-def start(source: Path, out: Path, system: str) -> subprocess.Popen[bytes]:
+def start(source: Path, out: Path, options: Sequence[str]) -> subprocess.Popen[bytes]:
     """The command on `source`, as a child process."""
     command = [sys.executable, "-m", "reno_dspy.cli", "annotate", str(source), "--out", str(out)]
-    return subprocess.Popen([*command, "--system", system, "--format", "jsonl"])
+    return subprocess.Popen([*command, *options, "--format", "jsonl"])
 
 
 def watch(process: subprocess.Popen[bytes], out: Path, every: float) -> Iterator[Sample]:
