@@ -33,7 +33,7 @@ from reno_dspy.stats import Interval, Reviewed, corrected_precision
 VERDICTS = ("right", "wrong", "unclear")
 COLUMNS = (
     "id", "field", "value", "verdict", "note", "reference", "gold_values", "gold_xml", "prediction",
-    "totals",
+    "totals", "run", "profile",
 )  # fmt: skip
 # A spreadsheet would run a cell that begins so as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -54,11 +54,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Sample:
-    """Findings to judge; `totals` counts every field's (matched, wrong) values in the whole run."""
+    """Findings to judge; `totals` counts every field's (matched, wrong) values in the whole `run`."""
 
     findings: tuple[Finding, ...]
     totals: Mapping[str, tuple[int, int]]
     profile: str
+    run: Path
 
     @property
     def key(self) -> str:
@@ -95,7 +96,7 @@ def draw(run: Path, n: int = 330, seed: int = 0, profile: str | None = None) -> 
     found = _findings(records, scores)
     if not found:
         raise InputError(f"{run} has no wrong value to review (profile {profile}).")
-    return Sample(tuple(_stratified(found, n, seed)), _totals(scores), profile)
+    return Sample(tuple(_stratified(found, n, seed)), _totals(scores), profile, run)
 
 
 def export(sample: Sample, out: Path) -> tuple[Path, Path]:
@@ -117,7 +118,7 @@ def read_verdicts(path: Path) -> dict[str, Corrected]:
     A field in which nothing was judged has None, and so has `overall` then. Values called unclear do
     not count. Raises InputError naming the line that cannot be read.
     """
-    rows = _read_table(path)
+    rows = read_table(path)
     totals = _read_totals(rows[0]["totals"], path)
     verdicts: dict[str, Counter[str]] = {field: Counter() for field in totals}
     for number, row in enumerate(rows, start=2):
@@ -224,6 +225,8 @@ def _rows(sample: Sample) -> list[dict[str, str]]:
             "gold_xml": finding.gold_xml,
             "prediction": finding.prediction,
             "totals": totals,
+            "run": str(sample.run),
+            "profile": sample.profile,
         }
         for finding in sample.findings
     ]
@@ -254,7 +257,8 @@ def _page(sample: Sample) -> str:
     return template.replace("__REVIEW__", json.dumps(data).replace("<", "\\u003c"))
 
 
-def _read_table(path: Path) -> list[dict[str, str]]:
+def read_table(path: Path) -> list[dict[str, str]]:
+    """The rows of a table of verdicts. Raises InputError where it is none."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

@@ -1,7 +1,7 @@
 """What a run came from and what came of it, by digests.
 
 A run says in tags what it used and made: `uses.prompt`, `makes.prompt`, `uses.dataset`, ... A run that made
-a digest comes before one that used it; a comparison uses whole runs (`uses.runs`).
+a digest comes before one that used it; comparisons and reviews use whole runs (`uses.runs`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def made_from(client: MlflowClient, run: Run) -> list[Link]:
 def used_by(client: MlflowClient, run: Run) -> list[Link]:
     """The runs that used what `run` made, newest first."""
     query = f"tags.`{RUNS}` LIKE '%{run.info.run_id}%'"
-    links = [Link(user, "run") for user in all_runs(client, ("compare",), query)]
+    links = [Link(user, "run") for user in all_runs(client, ("compare", "review"), query)]
     for kind, digest in _tagged(run, MAKES):
         links += _search(client, f"{USES}{kind}", digest, kind, run)
     return _distinct(links)

@@ -3,14 +3,19 @@
     reno review export runs/qwen --n 330 --out review
     reno review import verdicts.csv
 
-The first writes a page for judging, the second reads its table back.
+The first writes a page for judging; the second reads its table back and keeps the result as a run that
+leads to its evaluation.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from reno_dspy.review import Corrected
 
 
 @click.group("review")
@@ -46,31 +51,45 @@ def export_command(run_dir: Path, n: int, seed: int, profile: str | None, out: P
 
 @command.command("import")
 @click.argument("verdicts", type=click.Path(path_type=Path))
+@click.option(
+    "--run",
+    type=click.Path(path_type=Path),
+    help="Directory of the evaluation.  [default: as the table says]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def import_command(verdicts: Path, as_json: bool) -> None:
+@click.option(
+    "--tracking/--no-tracking",
+    default=True,
+    help="Keep the result with the evaluation and in MLflow.  [default: tracking]",
+)
+def import_command(verdicts: Path, run: Path | None, as_json: bool, tracking: bool) -> None:
     """Report the precision corrected by VERDICTS, the table with its verdicts filled in."""
     import json
     from dataclasses import asdict
 
-    from reno_dspy.review import read_verdicts
+    from reno_dspy.review_run import table
 
-    result = read_verdicts(verdicts)
+    result = _kept(verdicts, run) if tracking else _read(verdicts)
     if as_json:
         click.echo(json.dumps({name: asdict(one) for name, one in result.items()}, indent=2))
         return
-    click.echo(
-        f"{'field':<14}{'judged':>8}{'right':>7}{'unclear':>9}{'precision':>11}{'corrected':>11}"
-        f"{'95% interval':>16}"
-    )
-    for name, one in result.items():
-        judged = one.right_verdicts + one.wrong_verdicts
-        ends = one.interval
-        interval = f"{100 * ends.low:.1f} to {100 * ends.high:.1f}" if ends else "–"
-        click.echo(
-            f"{name:<14}{judged:>8}{one.right_verdicts:>7}{one.unclear:>9}"
-            f"{_percent(one.precision):>11}{_percent(one.corrected):>11}{interval:>16}"
-        )
+    heads = ("field", "judged", "right", "unclear", "precision", "corrected", "95% interval")
+    for name, *cells in [heads, *table(result)]:
+        widths = (8, 7, 9, 11, 11, 16)
+        numbers = (f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        click.echo(f"{name:<14}{''.join(numbers)}")
 
 
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f}"
+def _read(verdicts: Path) -> dict[str, Corrected]:
+    from reno_dspy.review import read_verdicts
+
+    return read_verdicts(verdicts)
+
+
+def _kept(verdicts: Path, run: Path | None) -> dict[str, Corrected]:
+    from reno_dspy.cli.tracking import open_tracker
+    from reno_dspy.review_run import keep_review, run_of
+    from tracking.runs import run_id_of
+
+    run = run or run_of(verdicts)
+    return keep_review(verdicts, run, run_id_of(run), open_tracker(True))

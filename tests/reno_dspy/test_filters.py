@@ -49,8 +49,8 @@ def test_page_ranges(first: str, last: str, reasons: tuple[str, ...]) -> None:
     [
         ("2020a", True), ("2020 a", True), ("Spring 2020", True), ("20144", True), ("0", True),
         ("2019-2020", False), ("[1987]", False), ("s.d.", False), ("in press", False),
-    ],  # fmt: skip
-)
+    ],
+)  # fmt: skip
 def test_years(year: str, wrong: bool) -> None:
     xml = with_pages("12", "30").replace("2014", year)
     assert ("invalid_year" in check(TEXT, xml)) == wrong

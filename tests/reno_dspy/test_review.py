@@ -143,10 +143,12 @@ def test_verdicts_correct_the_precision(run: Path) -> None:
     overall = result["overall"]
     assert overall.precision == pytest.approx(180 / 400)
     assert overall.corrected == pytest.approx(380 / 400)
-    shown = _invoke("import", str(out / "verdicts.csv")).stdout
+    shown = _invoke("import", str(out / "verdicts.csv"), "--no-tracking").stdout
     assert "overall" in shown
     assert "95.0" in shown
-    parsed = json.loads(_invoke("import", str(out / "verdicts.csv"), "--json").stdout)
+    parsed = json.loads(
+        _invoke("import", str(out / "verdicts.csv"), "--json", "--no-tracking").stdout
+    )
     assert parsed["year"]["corrected"] == 1
 
 
@@ -156,7 +158,7 @@ def test_without_verdicts_nothing_is_corrected(run: Path) -> None:
     assert result["year"].corrected is None
     assert result["overall"].corrected is None
     assert result["overall"].precision == pytest.approx(180 / 400)
-    assert "–" in _invoke("import", str(table)).stdout
+    assert "–" in _invoke("import", str(table), "--no-tracking").stdout
 
 
 def test_tables_that_cannot_be_read_are_said(run: Path, tmp_path: Path) -> None:
