@@ -1,7 +1,7 @@
 """The part of `gpu_finetune.py run` that trains; started by it in the folder of the unpacked pack.
 
-First a few steps of the recipe's base and of a random model of Qwen3-0.6B's shape, for their speed, then
-the recipe itself for as many steps as the time allows.
+First a few steps of the recipe, for its speed, then the recipe for as many steps as the time allows, and
+last a few steps of a random model in the shape of Qwen3-0.6B.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ from reno_dspy.tracker import NullRun
 PEAKS = {"H100": 989e12, "H200": 989e12, "A100": 312e12, "L4": 121e12}
 WARM_UP = 5
 SPEED_STEPS = 25
-# Measurements on dev while the recipe trains, and how long one may take (not known beforehand).
+# Measurements on dev while the recipe trains, and how long one may take (not known beforehand): a
+# language model writes its answers, a tagger reads once.
 MEASUREMENTS = 3
-MEASURING_SECONDS = 45.0
+WRITING_SECONDS, READING_SECONDS = 45.0, 10.0
 SAVING_SECONDS = 15.0
+QWEN_SECONDS = 60.0
 QWEN_ROWS = 8
 # Hub: Qwen/Qwen3-0.6B, config.json. Speed depends on the shape alone, so the weights are random.
 QWEN = {
@@ -71,19 +73,19 @@ def offer_prompts(messages: Sequence[dict[str, str]]) -> None:
 
 
 def work(job: Mapping[str, Any], out: Path, until: float, steps: int | None) -> None:
-    """Measure both models, train, and leave adapter, logs and figures in `out`."""
+    """Train, measure both models, and leave adapter, logs and figures in `out`."""
     figures: dict[str, Any] = machine()
     recipe = configured(job, "speed", dev={"rows": 0}, max_steps=steps or SPEED_STEPS)
     speed = timed(recipe, figures["peak_flops"])
     tell(out, figures, recipe.base, speed)
-    if not recipe.tagger:
-        tell(out, figures, "qwen3-0.6b shape", qwen_speed(job, figures["peak_flops"], steps))
     config = with_steps(configured(job, "run"), speed["seconds_a_step"], until, steps)
     tell(out, figures, "trained", timed(config, figures["peak_flops"]))
     shutil.copytree(config.out / "adapter", out / "adapter", dirs_exist_ok=True)
     for name in ("train.jsonl", "evaluations.jsonl"):
         if (config.out / name).exists():
             shutil.copy(config.out / name, out / name)
+    if not recipe.tagger:
+        tell(out, figures, "qwen3-0.6b shape", qwen_speed(job, figures["peak_flops"], steps))
 
 
 def machine() -> dict[str, Any]:
@@ -139,7 +141,8 @@ def with_steps(config: Any, seconds_a_step: float, until: float, steps: int | No
     from finetune.data import load_data
     from finetune.loop import steps_of
 
-    reserve = SAVING_SECONDS + (MEASUREMENTS * MEASURING_SECONDS if config.dev.rows else 0)
+    each, after = (READING_SECONDS, 0.0) if config.tagger else (WRITING_SECONDS, QWEN_SECONDS)
+    reserve = SAVING_SECONDS + after + (MEASUREMENTS * each if config.dev.rows else 0)
     affordable = int((until - time.time() - reserve) / seconds_a_step)
     whole = steps_of(config, len(load_data(config).train.rows), 1)
     chosen = steps or max(1, min(affordable, whole))

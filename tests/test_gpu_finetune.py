@@ -148,6 +148,22 @@ def test_steps_that_end_in_a_measurement_are_not_timed() -> None:
     assert gpu_job.Stopwatch().speed(4)["seconds_a_step"] is None
 
 
+def test_training_takes_the_time_that_is_left(pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flags = {"data": str(pairs), "out": "x", "epochs": 10}
+    config = resolve(FinetuneConfig, RECIPES / "tiny.yaml", flags)
+    reserve = gpu_job.SAVING_SECONDS + gpu_job.QWEN_SECONDS + 3 * gpu_job.WRITING_SECONDS
+    with monkeypatch.context() as patched:
+        patched.setattr(gpu_job.time, "time", lambda: 1000.0)
+        some, none, all_of_it = (
+            gpu_job.with_steps(config, 2.0, 1000.0 + seconds, None)
+            for seconds in (reserve + 40, 1, 10_000)
+        )
+    assert (some.max_steps, some.dev.every) == (20, 7)
+    assert none.max_steps == 1
+    # 18 rows in train, two a step.
+    assert all_of_it.max_steps == 90
+
+
 @pytest.mark.slow
 def test_a_pack_trains_without_the_frameworks(pairs: Path, tmp_path: Path) -> None:
     resolve_base(TINY)
