@@ -10,11 +10,14 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import os
 import re
+import signal
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -26,6 +29,7 @@ from programs.constrain import copy_grammar, grammar, violation, wellformed_gram
 from programs.prompts import load
 from reno_dspy.cli import main
 from reno_dspy.projection import Span, project, render
+from reno_dspy.systems import Constrain
 from tests.programs.conftest import Answer, Endpoint, completion
 
 Start = Callable[[Answer], Endpoint]
@@ -327,3 +331,39 @@ def test_the_command_constrains_and_counts(
     assert report["valid_xml"] == pytest.approx(200 / 3, abs=0.01)
     assert report["fidelity"] == pytest.approx(200 / 3, abs=0.01)  # a cut answer is not faithful
     assert report["identity"]["constrain"] == "copy"
+
+
+@pytest.fixture(scope="module")
+def vllm() -> Iterator[str]:
+    """Where a real vLLM serves the embedded base, started by `reno serve`."""
+    python = os.environ.get("RENO_VLLM_PYTHON")
+    if not python:
+        pytest.skip("RENO_VLLM_PYTHON does not name the Python of an environment with vLLM")
+    quiet = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
+    server = subprocess.Popen(
+        [sys.executable, "-m", "reno_dspy.cli", "serve", "smollm2-135m", "--vllm-python", python,
+         "--", "--dtype", "float32", "--enforce-eager"],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ | quiet,
+    )  # fmt: skip
+    assert server.stdout is not None
+    line = next((line for line in server.stdout if line.startswith("Serving")), None)
+    try:
+        assert line is not None, "reno serve ended"
+        yield line.split()[-1]
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_real_vllm_keeps_to_the_grammars(vllm: str) -> None:
+    references = ["Ito K, Ōe A. Foxes & owls <sic>. 2004;12(3):1-9.", "Ito K. Owls. 2005."]
+    spec = LMSpec(model="openai/smollm2-135m", api_base=vllm, max_tokens=500, timeout=600)
+    for constrain in get_args(Constrain):
+        system = LMSystem("m", spec, load("zero-shot"), constrain=constrain)
+        answers = asyncio.run(system.annotate(references))
+        assert [answer.error for answer in answers] == [None, None]
+        if constrain == "copy":
+            # A violation would have been an error; the text's end is the answer's end, so none is cut.
+            assert {answer.finish_reason for answer in answers} == {"stop"}
