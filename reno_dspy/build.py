@@ -5,7 +5,7 @@
     convert -> extract -> match -> filter -> describe -> sample -> split
 
 Every stage keeps its rows in `OUT/stages/NAME.jsonl`; a run killed at any moment resumes after the last
-whole stage (inside convert and an LM's extract: after the last document). OUT is the data set.
+whole stage (inside convert and what an LM does: after the last document). OUT is the data set.
 """
 
 from __future__ import annotations

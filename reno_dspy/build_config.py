@@ -20,7 +20,7 @@ class BuildConfig(Config):
     """Options of `reno build`."""
 
     free: ClassVar[frozenset[str]] = frozenset(
-        {"out", "workers", "engine", "stage", "concurrency", "push_to_hub"}
+        {"out", "workers", "engine", "stage", "concurrency", "max_errors", "push_to_hub"}
     )
 
     corpus: Path = Field(
@@ -43,6 +43,9 @@ class BuildConfig(Config):
         "rules", description="`rules`, or the LM that tells language and identifiers."
     )
     concurrency: int = Field(4, ge=1, description="Articles given to an LM at once.")
+    max_errors: float = Field(
+        0.2, ge=0, le=1, description="Stop when an LM fails on more than this share."
+    )
     timeout_s: float = Field(60, gt=0, description="Seconds that converting one PDF may take.")
     memory_mb: int = Field(2048, ge=256, description="Memory that converting one PDF may take.")
     threshold: float = Field(0.75, ge=0, le=1, description="Lowest similarity of a match.")

@@ -12,7 +12,7 @@ from typing import Any
 
 from reno_dspy import extraction, features, filters, matching
 from reno_dspy.citation import MalformedXml, parse
-from reno_dspy.errors import InputError
+from reno_dspy.errors import InputError, JobError
 from reno_dspy.jats import JatsReference, read_article
 from reno_dspy.rendering import renderings
 
@@ -21,14 +21,24 @@ Record = dict[str, Any]
 Extractor = Callable[[str], list[str]]
 # (title, reference) -> (ISO 639-1 code, has a PID).
 Describer = Callable[[str, str], tuple[str, bool]]
+# Language, its confidence where it is known, has a PID.
+Description = tuple[str, float | None, bool]
 
 
 def extract(record: Record, extractor: Extractor = extraction.extract) -> Record:
-    """`{id, markdown, error}` -> `{id, references, hallucinated, repeated, error}`."""
+    """`{id, markdown, error}` -> `{id, references, hallucinated, repeated, failed, error}`.
+
+    `failed` holds the reason when an LM failed on the article.
+    """
     out: Record = {"id": record["id"], "references": [], "hallucinated": [], "repeated": 0}
+    out["failed"] = []
     if record["error"] is not None:
         return out | {"error": record["error"]}
-    found = extraction.verify(extractor(record["markdown"]), record["markdown"])
+    try:
+        strings = extractor(record["markdown"])
+    except JobError as error:
+        return out | {"failed": [_failure(record, error)], "error": str(error)}
+    found = extraction.verify(strings, record["markdown"])
     return out | {
         "references": list(found.references),
         "hallucinated": list(found.hallucinated),
@@ -86,13 +96,18 @@ def check(record: Record) -> Record:
 
 
 def describe(record: Record, describer: Describer | None = None) -> Record:
-    """Drops rejected pairs and adds language, PID and publication type to the others."""
+    """Drops rejected pairs and adds language, PID and publication type to the others.
+
+    Pairs on which an LM failed are dropped, too, and in `failed` with the reason.
+    """
     pairs = [pair for pair in record["pairs"] if not pair["reasons"]]
-    described = []
-    for pair, (language, confidence, has_pid) in zip(
-        pairs, _language_and_pid(pairs, describer), strict=True
-    ):
+    described, failed = [], []
+    for pair, told in zip(pairs, _language_and_pid(pairs, describer), strict=True):
+        if isinstance(told, JobError):
+            failed.append(_failure(pair, told))
+            continue
         kept = {key: value for key, value in pair.items() if key != "reasons"}
+        language, confidence, has_pid = told
         described.append(
             kept
             | {
@@ -102,22 +117,33 @@ def describe(record: Record, describer: Describer | None = None) -> Record:
                 "publication_type": features.publication_type(parse(pair["xml"])),
             }
         )
-    return {"id": record["id"], "pairs": described}
+    return {"id": record["id"], "pairs": described, "failed": failed}
 
 
 def _language_and_pid(
     pairs: Sequence[Record], describer: Describer | None
-) -> list[tuple[str, float | None, bool]]:
+) -> Sequence[Description | JobError]:
     citations = [parse(pair["xml"]) for pair in pairs]
     texts = [pair["plaintext"] for pair in pairs]
     titles = [features.title_of(c) or text for c, text in zip(citations, texts, strict=True)]
     if describer is not None:
-        answers = [describer(title, text) for title, text in zip(titles, texts, strict=True)]
-        return [(language, None, has_pid) for language, has_pid in answers]
+        return [_ask(describer, title, text) for title, text in zip(titles, texts, strict=True)]
     return [
         (found.code, found.confidence, features.has_pid(text, citation))
         for found, text, citation in zip(features.languages(titles), texts, citations, strict=True)
     ]
+
+
+def _ask(describer: Describer, title: str, text: str) -> Description | JobError:
+    try:
+        language, has_pid = describer(title, text)
+    except JobError as error:
+        return error
+    return language, None, has_pid
+
+
+def _failure(record: Record, error: JobError) -> Record:
+    return {"id": record["id"], "error": str(error)}
 
 
 def reference_forms(reference: JatsReference) -> tuple[list[str], list[str]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -52,8 +52,13 @@ class LocalEngine:
             yield from converter.convert(paths)
 
 
-def in_threads(function: Callable[[In], Out], items: Iterable[In], workers: int) -> Iterator[Out]:
-    """`function` of each item, in order, in `workers` threads: for functions that wait (an LM)."""
+def in_threads(
+    function: Callable[[In], Out], items: Iterable[In], workers: int
+) -> Generator[Out, None, None]:
+    """`function` of each item, in order, in `workers` threads: for functions that wait (an LM).
+
+    Closed early, it waits for what is under way.
+    """
     with ThreadPoolExecutor(workers) as pool:
         yield from _ordered(pool, function, items, workers)
 

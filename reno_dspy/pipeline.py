@@ -12,14 +12,17 @@ from reno_dspy.build_steps import Describer, Extractor
 from reno_dspy.corpora.manifest import Entry
 from reno_dspy.documents import Document
 from reno_dspy.errors import JobError
+from reno_dspy.lm_stage import LMStage
 from reno_dspy.progress import bar
 from reno_dspy.ray_engine import RayEngine
-from reno_dspy.rundir import JsonlLog, sha256_file
+from reno_dspy.rundir import sha256_file
 from reno_dspy.split import first_of_each, split_articles
 from reno_dspy.stages import Done, Record, StageStore, Tally, fingerprint
 
 # Part of every stage's fingerprint: raise it when the same input would give other rows.
-VERSION = 1
+VERSION = 2
+# What a stage counts, articles or pairs, when an LM gave no answer.
+_LM_FAILED = "the LM failed"
 
 
 class Pipeline:
@@ -101,37 +104,39 @@ class Pipeline:
                 tally.drop("hallucinated", len(record["hallucinated"]))
                 tally.drop("repeated", record["repeated"])
                 tally.also["articles without references"] += not record["references"]
+                tally.also[_LM_FAILED] += len(record["failed"])
                 yield record
 
         options = {"extractor": _identity(self.config.extractor, self.extractor)}
         tally = Tally("articles", "references")
         done = self._stage("extract", tally, options, records, after="convert")
-        self._partial.unlink(missing_ok=True)
+        self._forget_answers("extract", failed=done.tally.also[_LM_FAILED])
         return done
-
-    @property
-    def _partial(self) -> Path:
-        return self.store.folder / "extract.partial.jsonl"
 
     def _extracted(self) -> Iterator[Record]:
         rows = self.done["convert"].rows()
-        total = len(self.entries)
         if self.extractor is None:
-            yield from self._mapped("extract", build_steps.extract, rows, total)
-            return
-        # An LM's answers are dear: they are kept article by article, and read again on resume.
-        log = JsonlLog(self._partial)
-        who = _identity(self.config.extractor, self.extractor)
-        key = fingerprint({"input": self.done["convert"].sha256, "extractor": who})
-        known = {row["id"]: row["record"] for row in log.read() if row["key"] == key}
+            return self._mapped("extract", build_steps.extract, rows, len(self.entries))
         step = functools.partial(build_steps.extract, extractor=self.extractor)
-        pending = (row for row in rows if row["id"] not in known)
-        with log.appending() as out, bar("extract", total, len(known)) as progress:
-            for record in parallel.in_threads(step, pending, self.config.concurrency):
-                out.write({"id": record["id"], "key": key, "record": record})
-                known[record["id"]] = record
-                progress.advance()
-        yield from (known[entry.id] for entry in self.entries)
+        who = _identity(self.config.extractor, self.extractor)
+        return self._asked("extract", step, who, self.done["convert"])
+
+    def _asked(
+        self, name: str, step: Callable[[Record], Record], who: Record, before: Done
+    ) -> Iterator[Record]:
+        """An LM's records; its answers are dear, so they are kept and read again on resume."""
+        key = fingerprint({"version": VERSION, "input": before.sha256, name: who})
+        stage = LMStage(self._answers(name), key, before.tally.out, self.config.max_errors)
+        ids = [entry.id for entry in self.entries]
+        return stage.records(step, before.rows(), ids, self.config.concurrency)
+
+    def _answers(self, name: str) -> Path:
+        return self.store.folder / f"{name}.partial.jsonl"
+
+    def _forget_answers(self, name: str, failed: int) -> None:
+        """Once a stage is whole; where some failed, `--stage` then asks for those alone."""
+        if not failed:
+            self._answers(name).unlink(missing_ok=True)
 
     def _match(self) -> Done:
         entries = {entry.id: entry for entry in self.entries}
@@ -166,24 +171,25 @@ class Pipeline:
 
     def _describe(self) -> Done:
         def records(tally: Tally) -> Iterator[Record]:
-            rows = self.done["filter"].rows()
             tally.into = self.done["filter"].tally.out
-            for record in self._described(rows):
+            for record in self._described():
                 tally.out += len(record["pairs"])
+                tally.drop(_LM_FAILED, len(record["failed"]))
                 yield record
 
         options = {"describer": _identity(self.config.describer, self.describer)}
-        return self._stage("describe", Tally("pairs", "pairs"), options, records, after="filter")
+        tally = Tally("pairs", "pairs")
+        done = self._stage("describe", tally, options, records, after="filter")
+        self._forget_answers("describe", failed=done.tally.dropped[_LM_FAILED])
+        return done
 
-    def _described(self, rows: Iterator[Record]) -> Iterator[Record]:
+    def _described(self) -> Iterator[Record]:
+        rows = self.done["filter"].rows()
         if self.describer is None:
-            yield from self._mapped("describe", build_steps.describe, rows, len(self.entries))
-            return
+            return self._mapped("describe", build_steps.describe, rows, len(self.entries))
         step = functools.partial(build_steps.describe, describer=self.describer)
-        with bar("describe", len(self.entries)) as progress:
-            for record in parallel.in_threads(step, rows, self.config.concurrency):
-                progress.advance()
-                yield record
+        who = _identity(self.config.describer, self.describer)
+        return self._asked("describe", step, who, self.done["filter"])
 
     def _sample(self) -> Done:
         config = self.config

@@ -216,15 +216,15 @@ def test_a_changed_input_is_noticed(copied: Callable[[int], Path], tmp_path: Pat
 class Scripted:
     """An LM's extractor that hallucinates, repeats, truncates, and once returns nothing."""
 
-    def __init__(self, fails_at: int | None = None) -> None:
+    def __init__(self, fails_at: range = range(0)) -> None:
         self.calls, self.fails_at = 0, fails_at
 
     def __call__(self, markdown: str) -> list[str]:
         from reno_dspy.extraction import extract
 
         self.calls += 1
-        if self.calls == self.fails_at:
-            raise JobError("the endpoint is gone")
+        if self.calls in self.fails_at:
+            raise JobError("HTTP 400: too long")
         if self.calls == 1:
             return []
         found = extract(markdown)
@@ -240,10 +240,27 @@ def test_an_lm_that_misbehaves(corpus: Path, tmp_path: Path) -> None:
     assert not any("Nowhere, N." in text for text in texts)
 
 
-def test_an_lms_answers_are_kept(corpus: Path, tmp_path: Path) -> None:
+def test_an_lm_that_fails_now_and_then_costs_those_articles(corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with pytest.raises(JobError, match="endpoint is gone"):
-        run(corpus, out, extractor=Scripted(fails_at=4), limit=5, concurrency=1)
+    failing = Scripted(fails_at=range(3, 4))
+    built = run(corpus, out, extractor=failing, limit=5, concurrency=1)
+    assert built.stages["extract"].tally.also["the LM failed"] == 1
+    errors = [row["error"] for row in rows_of(built, "extract") if row["failed"]]
+    assert errors == ["HTTP 400: too long"]
+    assert failing.calls == 5
+    again = run(corpus, out, extractor=failing, limit=5, concurrency=1, stage="extract")
+    assert failing.calls == 6
+    assert again.stages["extract"].tally.also["the LM failed"] == 0
+    assert again.digest != built.digest
+    assert not (out / "stages" / "extract.partial.jsonl").exists()
+
+
+def test_an_lm_that_fails_too_often_ends_the_build_and_its_answers_are_kept(
+    corpus: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(JobError, match=r"2 times on 5(.|\n)*HTTP 400: too long(.|\n)*resumes"):
+        run(corpus, out, extractor=Scripted(range(4, 99)), limit=5, concurrency=1)
     assert len(JsonlLog(out / "stages" / "extract.partial.jsonl").read()) == 3
     again = Scripted()
     again.calls = 10
@@ -264,6 +281,49 @@ def test_an_lm_that_describes(corpus: Path, tmp_path: Path) -> None:
     built = run(corpus, tmp_path / "out", describer=lambda title, text: ("it", True), limit=3)
     rows = load(str(built.path), "train").rows
     assert {(row.language, row.has_pid) for row in rows} == {("it", True)}
+
+
+class Describer:
+    """An LM's describer that is killed at a call, or fails on some references."""
+
+    def __init__(self, dies_at: int = 0, fails_on: str = "\0") -> None:
+        self.asked: list[str] = []
+        self.dies_at, self.fails_on = dies_at, fails_on
+
+    def __call__(self, title: str, text: str) -> tuple[str, bool]:
+        if len(self.asked) + 1 == self.dies_at:
+            raise KeyboardInterrupt
+        self.asked.append(text)
+        if self.fails_on in text:
+            raise JobError("HTTP 400: no")
+        return "it", True
+
+
+def test_a_describing_lm_resumes_after_the_last_article(corpus: Path, tmp_path: Path) -> None:
+    whole, cut, again = Describer(), Describer(dies_at=45), Describer()
+    expected = run(corpus, tmp_path / "whole", describer=whole, limit=3, concurrency=1)
+    with pytest.raises(KeyboardInterrupt):
+        run(corpus, tmp_path / "out", describer=cut, limit=3, concurrency=1)
+    kept = JsonlLog(tmp_path / "out" / "stages" / "describe.partial.jsonl").read()
+    assert 0 < len(kept) < 3
+    done = run(corpus, tmp_path / "out", describer=again, limit=3, concurrency=1)
+    assert done.digest == expected.digest
+    answered = sum(len(row["record"]["pairs"]) for row in kept)
+    assert again.asked == whole.asked[answered:]
+    assert not (tmp_path / "out" / "stages" / "describe.partial.jsonl").exists()
+
+
+def test_pairs_that_an_lm_cannot_describe_are_dropped_and_counted(
+    corpus: Path, tmp_path: Path
+) -> None:
+    describer = Describer(fails_on="2009")
+    built = run(corpus, tmp_path / "out", describer=describer, limit=3, concurrency=1)
+    tally = built.stages["describe"].tally
+    failed = sum("2009" in text for text in describer.asked)
+    assert tally.dropped == {"the LM failed": failed}
+    assert tally.into - tally.out == failed > 0
+    rows = rows_of(built, "describe")
+    assert sum(len(row["failed"]) for row in rows) == failed
 
 
 def test_the_command(corpus: Path, tmp_path: Path) -> None:
