@@ -18,6 +18,7 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def rows(data: Path, out: Path) -> None:
     splits = {name: load(str(out / f"{name}.jsonl")).rows for name in SPLITS}
     save(splits, out / "refs", "The frozen split of scielo, ore and pmc.\n", {})
     wider = [row for name in WIDER for row in load(str(out / f"{name}.jsonl")).rows]
-    taught = (*splits["train"], *(row for row in wider if _widens(row)))
+    taught = (*splits["train"], *(_without_in(row) for row in wider if _widens(row)))
     card = "The frozen split, its train with books and other languages of openly licensed sets.\n"
     save({**splits, "train": taught}, out / "wide", card, {})
 
@@ -100,6 +101,11 @@ def _widens(row: Row) -> bool:
         or row.publication_type != "journal"
         or (row.language not in (None, "en"))
     )
+
+
+def _without_in(row: Row) -> Row:
+    """AnyStyle's sources begin with the `In` before them; nobody else's do."""
+    return replace(row, xml=re.sub(r"<source>([Ii]n:?\s)", r"\1<source>", row.xml))
 
 
 def _report(name: str, crf: Crf, chosen: list[Any]) -> None:

@@ -19,6 +19,7 @@ from reno_dspy.projection import Span
 Edit = tuple[int, int, str]
 _LABELLED = re.compile(r"\s*[\[(]?\d+[\].)]")
 _TITLES = ("article-title", "chapter-title", "source")
+_ISSUE_LABELS = (", H. ", ", Heft ", ", Nr. ", ", No. ", ", no. ", ", n. ", ", fasc. ")
 _SEPARATOR = re.compile(r"\s*[,;]?\s*(?:and|und|et|e|y|&)?\s*")
 # Common ones of several languages, for references that print them whole.
 _GIVEN_NAMES = re.findall(
@@ -66,6 +67,8 @@ def _styles(plaintext: str, spans: Sequence[Span], noise: Noise, rng: random.Ran
         edits += [(s.start, s.end, _full_name(rng)) for s in initials]
     if rng.random() < noise.slashes:
         edits += [(*gap, "/") for gap in _between_names(plaintext, spans)]
+    if rng.random() < noise.locators:
+        edits += _labelled_issue(plaintext, spans, rng.choice(_ISSUE_LABELS))
     if rng.random() < noise.subtitles:
         for span in spans:
             if span.field in _TITLES and (at := plaintext.find(": ", span.start, span.end)) >= 0:
@@ -79,6 +82,15 @@ def _between_names(plaintext: str, spans: Sequence[Span]) -> list[tuple[int, int
     gaps = [(a.end, b.start) for a, b in pairwise(parts)
             if a.role == b.role and b.field == parts[0].field]  # fmt: skip
     return [gap for gap in gaps if _SEPARATOR.fullmatch(plaintext, *gap)]
+
+
+def _labelled_issue(plaintext: str, spans: Sequence[Span], label: str) -> list[Edit]:
+    """`12(3)` with a label before the issue instead of parentheses around it."""
+    for volume, issue in pairwise(spans):
+        around = plaintext[volume.end : issue.start].strip(), plaintext[issue.end : issue.end + 1]
+        if (volume.field, issue.field, *around) == ("volume", "issue", "(", ")"):
+            return [(volume.end, issue.start, label), (issue.end, issue.end + 1, "")]
+    return []
 
 
 def _is_initials(plaintext: str, span: Span) -> bool:

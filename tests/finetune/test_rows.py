@@ -152,6 +152,15 @@ def test_another_style_prints_the_same_people_and_titles() -> None:
     )
 
 
+def test_an_issue_may_have_a_label() -> None:
+    text = "J Fict. 2001;12 (3):45."
+    spans = [Span(13, 15, "volume"), Span(17, 18, "issue"), Span(20, 22, "fpage")]
+    styled, moved = add_noise(text, spans, Noise(locators=1), random.Random(0))
+    assert [styled[span.start : span.end] for span in moved] == ["12", "3", "45"]
+    assert "(" not in styled
+    assert ")" not in styled
+
+
 @given(
     text=st.text(st.sampled_from("abcfi. ,;A1&<ñ"), min_size=1, max_size=60),
     borders=st.lists(st.integers(0, 60), max_size=6, unique=True),
