@@ -126,7 +126,7 @@ def report(samples: Sequence[Sample], references: int) -> float:
 
 def interrupt(process: subprocess.Popen[bytes], out: Path, references: int) -> int:
     """Kill a run at a third of its answers; return how many it had."""
-    for sample in watch(process, out, 0.05):
+    for sample in watch(process, out, 0.5):
         if sample.answers >= KILL_AT * references:
             process.send_signal(signal.SIGKILL)
             process.wait()
