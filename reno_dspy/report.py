@@ -57,7 +57,7 @@ class Report:
     `intervals` has those of valid_xml, fidelity and all_authors; `overall` sums the seven fields. `errors`
     counts failed requests, which are empty predictions; `truncated` answers cut by the token limit.
     `clusters` is the number of citing articles that intervals are drawn from. `slices`: attribute ->
-    value -> {n, recall_lenient by field, interval of the overall recall}.
+    value -> {n, recall_lenient by field and overall, their intervals}.
     """
 
     n: int
@@ -237,18 +237,17 @@ def _slices(
             names = (*FIELDS, "overall")
             recall = {f: _percent(int(lenient[i]), int(gold[i])) for i, f in enumerate(names)}
             inside = [cluster for cluster, kept in zip(clusters, chosen, strict=True) if kept]
-            (interval,) = ratio_intervals(
-                counts["lenient"][chosen, -1:], counts["gold"][chosen, -1:], inside
-            )
+            found = ratio_intervals(counts["lenient"][chosen], counts["gold"][chosen], inside)
             one = {
-                "n": int(chosen.sum()), "recall_lenient": recall, "interval": _ends(interval),
+                "n": int(chosen.sum()), "recall_lenient": recall,
+                "intervals": dict(zip(names, map(_ends, found), strict=True)),
             }  # fmt: skip
             slices.setdefault(attribute, {})[value] = one
     return slices
 
 
 def _ends(interval: Interval | None) -> tuple[float, float] | None:
-    return (round(100 * interval.low, 2), round(100 * interval.high, 2)) if interval else None
+    return (round(100 * interval.low, 4), round(100 * interval.high, 4)) if interval else None
 
 
 def _cost(records: Sequence[Mapping[str, Any]]) -> float | None:

@@ -1,17 +1,21 @@
-"""The best run of every system on one data set, from the metrics in MLflow alone.
+"""The best run of every system on one data set: ranked by MLflow's metrics, intervals from the reports.
 
 reno leaderboard --published
 """
 
 from __future__ import annotations
 
+import json
+import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reno_dspy.citation import FIELDS
 from reno_dspy.errors import InputError
-from tracking.results import MEASURES, RECALL, Cell, Result
+from reno_dspy.evaluate import REPORT
+from tracking.results import MEASURES, RECALL, Cell, Result, result_from_report
 from tracking.runs import all_runs, run_link
 
 if TYPE_CHECKING:
@@ -58,11 +62,12 @@ def leaderboard(
     metric = f"{measure.replace('_', '/')}/{field}"
     best = _best_by_system([run for run in chosen if _data_of(run)[1] == digest], metric)
     others = sorted({_named(run) for run in runs if _data_of(run)[1] != digest})
-    return Board(name, digest, profile, [result_from_run(run) for run in best], others)
+    rows = [_with_intervals(client, result_from_run(run)) for run in best]
+    return Board(name, digest, profile, rows, others)
 
 
 def result_from_run(run: Run) -> Result:
-    """A run's metrics as a row of tables 1-4; MLflow keeps no intervals, so there are none."""
+    """A run's metrics as a row of tables 1-4, without intervals: no metric holds those."""
     metrics: Mapping[str, float] = run.data.metrics
     name, digest = _data_of(run)
     measures = {
@@ -85,6 +90,19 @@ def result_from_run(run: Run) -> Result:
         run_id=str(run.info.run_id),
         link=run_link(run),
     )
+
+
+def _with_intervals(client: MlflowClient, row: Result) -> Result:
+    """The row as the report of its run has it, where the store has that file."""
+    from mlflow.exceptions import MlflowException
+
+    with tempfile.TemporaryDirectory(prefix="reno-leaderboard-") as folder:
+        try:
+            path = client.download_artifacts(str(row.run_id), REPORT, folder)
+            report = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (MlflowException, OSError):
+            return row
+    return replace(row, measures=result_from_report(report, row.label).measures)
 
 
 def _best_by_system(runs: Sequence[Run], metric: str) -> list[Run]:

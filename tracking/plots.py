@@ -7,7 +7,7 @@ from html import escape
 
 from reno_dspy.citation import FIELDS
 from tracking.results import RECALL, RECALL_STRICT, Cell, Result
-from tracking.tables import HEADS, number
+from tracking.tables import HEADS, interval, number
 
 _WIDTH, _LEFT, _RIGHT, _ROW, _TOP = 360, 156, 320, 20, 8
 _LONGEST_LABEL = 23
@@ -118,7 +118,7 @@ def _heat_table(result: Result) -> str:
             f'<td colspan="{len(FIELDS)}"></td></tr>'
         )
         for part in slices:
-            cells = "".join(_heat_cell(part.recall.get(field)) for field in FIELDS)
+            cells = "".join(_heat_cell(part.recall[field]) for field in FIELDS)
             rows.append(f"<tr><th>{escape(part.name)}</th><td>{part.n}</td>{cells}</tr>")
     return (
         f"<h3>{escape(result.label)}</h3>"
@@ -127,7 +127,8 @@ def _heat_table(result: Result) -> str:
     )
 
 
-def _heat_cell(value: float | None) -> str:
-    if value is None:
+def _heat_cell(cell: Cell) -> str:
+    if cell.value is None:
         return '<td class="none">–</td>'
-    return f'<td style="--heat:{value:.0f}%">{number(value)}</td>'
+    small = f"<small>{interval(cell)}</small>" if interval(cell) else ""
+    return f'<td style="--heat:{cell.value:.0f}%">{number(cell.value)}{small}</td>'

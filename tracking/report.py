@@ -169,7 +169,8 @@ def _comparison(comparison: Comparison) -> str:
 
 def _slices(own: Sequence[Result]) -> str:
     drawn = heat_map(own)
-    return f"<h2>Recall by slice</h2>{drawn}" if drawn else ""
+    note = "Lenient recall, with its 95% interval where a slice has two citing articles or more."
+    return f"<h2>Recall by slice</h2><p class='dim'>{note}</p>{drawn}" if drawn else ""
 
 
 def _scroll(heads: str, rows: Sequence[str]) -> str:

@@ -43,11 +43,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Slice:
-    """One part of the data: its name, how many references, lenient recall in percent by field."""
+    """One part of the data: its name, how many references, lenient recall by field."""
 
     name: str
     n: int
-    recall: Mapping[str, float | None]
+    recall: Mapping[str, Cell]
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,14 @@ def _cell(field: Mapping[str, Any], measure: str) -> Cell:
 
 
 def _slices(parts: Mapping[str, Any]) -> list[Slice]:
-    return [Slice(name, int(part["n"]), part["recall_lenient"]) for name, part in parts.items()]
+    return [Slice(name, int(part["n"]), _slice_cells(part)) for name, part in parts.items()]
+
+
+def _slice_cells(part: Mapping[str, Any]) -> dict[str, Cell]:
+    ends = part["intervals"]
+    return {
+        field: Cell(value, *(ends[field] or ())) for field, value in part["recall_lenient"].items()
+    }
 
 
 def _published(row: published.PublishedRow) -> Result:

@@ -49,6 +49,8 @@ def test_tables_have_the_papers_layout_in_every_form(two: list[str], tmp_path: P
         if (row["model"], row["measure"], row["field"]) == ("better", "recall_strict", "year")
     ]  # fmt: skip
     assert float(row["value"]) == report["fields"]["year"]["recall_strict"]
+    low, high = report["slices"]["source"]["ore"]["intervals"]["surname"]
+    assert f"<small>{low:.0f}–{high:.0f}</small>" in (out / "comparison.html").read_text()
     assert sum(row["published"] == "True" for row in rows) == 11 * 28
 
 
