@@ -51,7 +51,7 @@ class EvaluateConfig(Config):
     adapter: Path | None = Field(None, description="Output directory of `reno finetune` to use.")
     api_base: str | None = Field(None, description="Endpoint of the system, over its recipe's.")
     max_tokens: int | None = Field(None, ge=1, description="Longest answer, over the recipe's.")
-    constrain: Constrain = Field("none", description="Grammar that an LM behind vLLM is held to.")
+    constrain: Constrain = Field("none", description="Grammar for vLLM; copy keeps the whole text.")
     concurrency: int | None = Field(None, ge=1, description="Calls at once, over the system's.")
     max_errors: float = Field(
         0.2, ge=0, le=1, description="Stop when more than this share of the rows fails."

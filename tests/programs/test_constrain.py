@@ -206,7 +206,7 @@ def test_a_text_that_xml_cannot_hold_has_no_grammar() -> None:
 
 
 def annotate(url: str, constrain: Any, *references: str) -> list[Any]:
-    spec = LMSpec(model="openai/m", api_base=url, extra_body={"min_p": 0.1})
+    spec = LMSpec(model="hosted_vllm/m", api_base=url, extra_body={"min_p": 0.1})
     system = LMSystem("m", spec, load("zero-shot"), constrain=constrain)
     return asyncio.run(system.annotate(references))
 
