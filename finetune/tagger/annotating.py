@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from finetune.recipe import TaggerOptions
 from finetune.tagger.encoding import Encoded, encode, pad
-from finetune.tagger.labels import TYPE, Labels, best_legal
+from finetune.tagger.labels import TYPE, Labels, best_legal, joined
 from finetune.tagger.model import score
 from reno_dspy.projection import render
 from reno_dspy.systems.crf import spans_of
@@ -61,7 +61,8 @@ class Annotator:
         labels = best_legal(scores[:-1, :words], names[:words])
         types = names[words:]
         kind = types[int(scores[-1, words:].argmax())].removeprefix(TYPE) if types else None
-        return render(reference, spans_of(encoded.words, labels), kind)
+        spans = joined(reference, spans_of(encoded.words, labels))
+        return render(reference, spans, kind)
 
 
 def _batches(order: Sequence[int], encoded: Sequence[Encoded]) -> list[list[int]]:

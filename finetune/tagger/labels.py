@@ -6,9 +6,10 @@ reference, by the same head.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +21,10 @@ from reno_dspy.systems.crf import OUTSIDE, field_of, labels_of
 from reno_dspy.systems.crf_tokens import Token
 
 TYPE = "type:"
+# A work has one of each.
+_TITLES = ("article-title", "chapter-title", "source")
+# A full stop or a quotation mark between two parts of a title; not a bracket.
+_BETWEEN = re.compile(r"[^\w(\[]{1,4}")
 # Annotations that do not split their names have these in place of a name's parts.
 WHOLE_PEOPLE = frozenset({"person-group", "string-name"})
 _PEOPLE = ("surname", "given-names", "prefix", "suffix", "collab", "etal")
@@ -124,3 +129,20 @@ def best_legal(scores: NDArray[np.float32], names: Sequence[str]) -> list[str]:
     for i in range(len(scores) - 1, 0, -1):
         path.append(int(back[i, path[-1]]))
     return [names[label] for label in reversed(path)]
+
+
+def joined(reference: str, spans: Sequence[Span]) -> list[Span]:
+    """`spans` (in order) of `reference`, with a title that punctuation broke in two made one again."""
+    kept: list[Span] = []
+    for span in spans:
+        last = kept[-1] if kept else None
+        if (
+            last
+            and last.field == span.field
+            and span.field in _TITLES
+            and _BETWEEN.fullmatch(reference, last.end, span.start)
+        ):
+            kept[-1] = replace(last, end=span.end)
+        else:
+            kept.append(span)
+    return kept

@@ -177,7 +177,10 @@ class TaggerTrainer(OrderedTrainer):
     ) -> Tensor:
         """Summed over the words (and types) that have a target, divided by `num_items_in_batch`."""
         read = inputs["labels"] != _NOTHING
-        logits = score(model, inputs["input_ids"], inputs["attention_mask"], read, self._options)
+        with self.accelerator.autocast():
+            logits = score(
+                model, inputs["input_ids"], inputs["attention_mask"], read, self._options
+            ).float()
         right = self._sets.to(logits.device)[inputs["labels"][read]]
         log_likelihood = logits.masked_fill(~right, -torch.inf).logsumexp(-1) - logits.logsumexp(-1)
         count = read.sum() if num_items_in_batch is None else num_items_in_batch

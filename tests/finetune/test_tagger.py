@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from accelerate import Accelerator
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,7 +27,7 @@ from finetune.recipe import RECIPES, FinetuneConfig, Lora, TaggerOptions
 from finetune.rows import Lesson
 from finetune.serve import find_models
 from finetune.tagger.encoding import Context, encode
-from finetune.tagger.labels import Labels, best_legal, labels_for
+from finetune.tagger.labels import Labels, best_legal, joined, labels_for
 from finetune.tagger.model import new_model, score
 from finetune.tagger.system import Tagger
 from finetune.tagger.train import TaggerTrainer, train_tagger
@@ -34,7 +35,7 @@ from reno_dspy.citation import parse, read, text_of
 from reno_dspy.cli.main import group
 from reno_dspy.config import resolve
 from reno_dspy.errors import InputError
-from reno_dspy.projection import project
+from reno_dspy.projection import Span, project
 from reno_dspy.systems.crf import spans_of
 from reno_dspy.systems.crf_tokens import tokenize
 from reno_dspy.tracker import NullRun, NullTracker, Tracker
@@ -97,6 +98,13 @@ def test_targets_say_what_is_known_and_leave_whole_names_open() -> None:
         assert {name for name, is_right in zip(labels.names, labels.sets[target], strict=True)
                 if is_right} == right  # fmt: skip
     assert labels.target_of_type("patent") == -100
+
+
+def test_a_title_is_one_over_punctuation_and_nothing_else() -> None:
+    text = "Fog». Moss (Odd) Salt 2001 2001"
+    spans = [Span(0, 3, "source"), Span(6, 10, "source"), Span(12, 15, "source"),
+             Span(17, 21, "article-title"), Span(22, 26, "year"), Span(27, 31, "year")]  # fmt: skip
+    assert joined(text, spans) == [Span(0, 10, "source"), *spans[2:]]
 
 
 @pytest.mark.parametrize("context", ["once", "twice", "both_ways"])
@@ -201,6 +209,7 @@ def test_a_tagger_learns_its_lessons(pairs: Path, tmp_path: Path) -> None:
 def test_the_loss_is_of_the_right_labels_together() -> None:
     labels = Labels(("O", "B-surname:author", "I-surname:author", "B-year", "I-year"))
     trainer = TaggerTrainer.__new__(TaggerTrainer)
+    trainer.accelerator = Accelerator(cpu=True)
     trainer._options, trainer._sets = TaggerOptions(), torch.from_numpy(labels.sets)
     logits = torch.tensor([[0.0, 1.0, 2.0, 3.0, 4.0]])
     inputs = {"input_ids": torch.zeros(1, 1), "attention_mask": torch.ones(1, 1)}
