@@ -16,8 +16,8 @@ from reno_dspy.systems import System
 def command(config: EvaluateConfig, *, fresh: bool, tracking: bool) -> None:
     """Measure a system on a data set.
 
-    The system is `embedded` (the small model with its adapter), `smollm2-135m` (the same, bare),
-    `crf`, `grobid`, `anystyle`, a recipe that ships (`qwen3-0.6b`, ...), or a recipe file. Writes
+    The system is `tagger`, `embedded` (the small model with its adapter), `smollm2-135m` (the same,
+    bare), `crf`, `grobid`, `anystyle`, a recipe that ships (`qwen3-0.6b`, ...), or a recipe file. Writes
     predictions.jsonl, citations.csv and report.json to OUT; the same command again resumes.
     """
     from reno_dspy.cli.systems import open_system
