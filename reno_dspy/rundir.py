@@ -83,13 +83,16 @@ class JsonlLog:
         return (record for _, record in self.places())
 
     def places(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The whole records one by one, each with its place in the file, for `at`."""
+        """The whole records one by one, each with its place in the file, for `at`.
+
+        Raises InputError for a line that is not JSON: no crash leaves one, so the file was changed.
+        """
         place = 0
         if self.path.exists():
             with open(self.path, "rb") as file:
-                for line in file:
+                for number, line in enumerate(file, start=1):
                     if line.endswith(b"\n"):
-                        yield place, json.loads(line)
+                        yield place, self._parsed(line, number)
                     place += len(line)
 
     def at(self, place: int) -> dict[str, Any]:
@@ -111,6 +114,15 @@ class JsonlLog:
         """Write the log anew with `records` alone, atomically."""
         lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in records)
         write_text(self.path, "".join(lines))
+
+    def _parsed(self, line: bytes, number: int) -> dict[str, Any]:
+        try:
+            record: dict[str, Any] = json.loads(line)
+        except ValueError as error:
+            raise InputError(
+                f"{self.path}:{number} is not JSON ({error}). Mend or remove that line."
+            ) from error
+        return record
 
     def _cut_torn_line(self) -> None:
         if not self.path.exists():

@@ -57,6 +57,12 @@ def test_a_torn_line_is_cut_off(tmp_path: Path) -> None:
     assert log.read() == [{"n": 1}, {"n": 3}]
 
 
+def test_a_line_that_is_no_json_is_named(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_bytes(b'{"n": 1}\n{oops\n{"n": 3}\n')
+    with pytest.raises(InputError, match=r"log\.jsonl:2 is not JSON"):
+        JsonlLog(tmp_path / "log.jsonl").read()
+
+
 def test_lone_surrogates_survive(tmp_path: Path) -> None:
     log = JsonlLog(tmp_path / "log.jsonl")
     with log.appending() as out:
