@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -55,11 +55,11 @@ TEXTS = st.lists(PIECES, max_size=6).map("".join)
 LINES = TEXTS.map(lambda text: text.encode("utf-8", "surrogatepass")) | st.binary()
 
 
-@given(st.lists(LINES, min_size=1, max_size=6).filter(lambda lines: any(map(bytes.strip, lines))))
+@given(st.lists(LINES, min_size=1, max_size=6))
 @example([b"1. Ito K.\x85Foxes", "2. Oe\u2028H. \x0b".encode(), b"\xff", b"x" * 5000, b" ", b"3. "])
 @example(["1.\u3000Ito K. Foxes.".encode(), "2.\u00a0Oe H. Geese.".encode()])
 @example(["(1) أيتو، ك. ثعالب. 2001.".encode(), b"(2) a\rb\r\n", b"(3) \xed\xa0\x80"])
-@settings(max_examples=50)
+@settings(max_examples=50, derandomize=True)
 def test_any_lines_give_their_own_text_or_an_error_row(
     crf: Crf, jats: etree.DTD, tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]
 ) -> None:
@@ -68,8 +68,7 @@ def test_any_lines_give_their_own_text_or_an_error_row(
     source.write_bytes(b"\n".join(lines).replace(b"\0", b"") + b"\n")
     text = source.read_bytes().decode("utf-8-sig", "surrogateescape")
     wanted = [line.strip() for line in text.split("\n") if line.strip()]
-    if not wanted:
-        return
+    assume(wanted and not text.startswith("%PDF-"))
     outs = {form: folder / f"refs.{form}" for form in ("jats", "jsonl", "csl")}
     for form, out in outs.items():
         config = AnnotateConfig.model_validate(
