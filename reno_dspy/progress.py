@@ -35,13 +35,13 @@ class Bar:
 def bar(description: str, total: int | None, done: int = 0) -> Iterator[Bar]:
     """A live bar on a terminal; elsewhere its last state alone is printed."""
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
     )
     console = Console(stderr=True)
     if not console.is_terminal:

@@ -2,7 +2,7 @@
 
 A work cited alike in two articles would leak. Joining such articles into one group would, in a large
 corpus, tie most of it together through a few works that everybody cites; so of references with the
-same normalized text only the first is kept (`drop_duplicates`), before the sample is drawn.
+same normalized text only the first is kept (`first_of_each`), before the sample is drawn.
 """
 
 from __future__ import annotations

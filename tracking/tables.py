@@ -160,7 +160,7 @@ def terminal_comparison(comparison: Comparison) -> Table:
         f"{comparison.label} minus {comparison.baseline}: lenient recall in points, "
         f"{comparison.n} references of {comparison.articles} articles in pairs"
     )
-    table = Table(title=title, title_justify="left", title_style="bold", box=None)
+    table = Table(title=Text(title, "bold"), title_justify="left", box=None)
     table.add_column("Field")
     for head in ("Difference", "95% interval", "p"):
         table.add_column(head, justify="right", no_wrap=True)
@@ -177,5 +177,5 @@ def terminal_answers(results: Sequence[Result]) -> Table:
         table.add_column(head, justify="left" if head == "Model" else "right", overflow="fold")
     for result in results:
         if not result.published:
-            table.add_row(*answer_cells(result))
+            table.add_row(*map(Text, answer_cells(result)))
     return table

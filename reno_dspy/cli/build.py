@@ -70,6 +70,7 @@ def _describer(name: str) -> Describer | None:
 def _show(built: Built) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from reno_dspy.build_report import stage_lines
 
@@ -78,10 +79,10 @@ def _show(built: Built) -> None:
         number = column in ("in", "out", "dropped")
         table.add_column(column, justify="right" if number else "left", overflow="fold")
     for line in stage_lines(built.stages):
-        table.add_row(*line)
+        table.add_row(*map(Text, line))
     console = Console()
     console.print(table)
     for warning in built.warnings:
-        console.print(f"Note: {warning}", highlight=False)
+        console.print(f"Note: {warning}", highlight=False, markup=False)
     rows = ", ".join(f"{name} {count}" for name, count in built.rows.items())
-    console.print(f"{built.path}: {rows}; digest {built.digest}", highlight=False)
+    console.print(f"{built.path}: {rows}; digest {built.digest}", highlight=False, markup=False)

@@ -67,7 +67,7 @@ def _show(compared: Compared, console: Console) -> None:
     )
 
     if compared.warning:
-        console.print(f"[yellow]{compared.warning}[/yellow]\n", highlight=False)
+        console.print(f"{compared.warning}\n", style="yellow", highlight=False, markup=False)
     for measure in titles(compared.results):
         console.print(terminal_table(compared.results, measure))
         console.print()
@@ -78,4 +78,4 @@ def _show(compared: Compared, console: Console) -> None:
         console.print()
     if any(result.published for result in compared.results):
         console.print(f"Dim rows: {PUBLISHED_NOTE}, n = 10,000; for orientation only.", style="dim")
-    console.print(f"Written: {compared.out / NAME}.html, .md, .csv", soft_wrap=True)
+    console.print(f"Written: {compared.out / NAME}.html, .md, .csv", soft_wrap=True, markup=False)

@@ -34,10 +34,10 @@ def command(data: str | None, profile: str, measure: str, field: str, published:
     ]
     console = Console()
     ranked = f"{board.data} ({board.digest[:12]}), profile {board.profile}, by {field}"
-    console.print(ranked, highlight=False)
+    console.print(ranked, highlight=False, markup=False)
     console.print(terminal_table([*rows, *(published_results() if published else [])], measure))
     if published:
         console.print(f"Dim rows: {PUBLISHED_NOTE}, n = 10,000.", style="dim", highlight=False)
     if board.others:
         others = ", ".join(board.others)
-        console.print(f"Other data (--data): {others}", style="dim", highlight=False)
+        console.print(f"Other data (--data): {others}", style="dim", highlight=False, markup=False)

@@ -45,13 +45,16 @@ def trace(run_dir: Path, count: str) -> None:
 
 @command.command("list")
 @click.option("--job", help="Only runs of this job (evaluate, optimize, ...).")
-@click.option("--limit", type=int, default=20, show_default=True, help="The newest so many.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="The newest so many."
+)
 def list_(job: str | None, limit: int) -> None:
     """List the newest runs."""
     from datetime import datetime
 
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from tracking.runs import all_runs, is_nested
     from tracking.store import open_existing
@@ -64,7 +67,7 @@ def list_(job: str | None, limit: int) -> None:
         started = datetime.fromtimestamp(run.info.start_time / 1000).strftime("%m-%d %H:%M")
         job_name = run.data.tags.get("job", "")
         table.add_row(
-            started, job_name, run.info.status, run.info.run_id[:8], str(run.info.run_name)
+            started, job_name, run.info.status, run.info.run_id[:8], Text(str(run.info.run_name))
         )
     Console().print(table)
     if len(runs) > limit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from reno_dspy.report import FieldReport, Report
 
@@ -16,7 +17,7 @@ def print_report(report: Report) -> None:
     console = Console()
     name = report.system or "Predictions"
     where = f" on {report.data}" if report.data else ""
-    table = Table(box=box.SIMPLE, title=f"{name}{where}", title_justify="left")
+    table = Table(box=box.SIMPLE, title=Text(f"{name}{where}"), title_justify="left")
     for column in _COLUMNS:
         table.add_column(column, justify="left" if column == "Field" else "right", no_wrap=True)
     for field, one in [*report.fields.items(), ("all seven", report.overall)]:

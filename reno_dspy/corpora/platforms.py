@@ -94,12 +94,17 @@ def items_of(
 
 def _from_index(platform: Index, out: Path, downloader: Downloader) -> Iterator[Item]:
     path = _get(platform.index, out / "index.txt", downloader)
-    pattern = re.compile(platform.find)
-    for url in re.findall(
-        r"https?://[^\s<>\"']+", path.read_text(encoding="utf-8", errors="replace")
-    ):
-        if pattern.search(url):
-            yield Item(_slug(url), pattern.sub(platform.replace, url), url)
+    text = path.read_text(encoding="utf-8", errors="replace")
+    # An index may list an address twice.
+    for url in dict.fromkeys(re.findall(r"https?://[^\s<>\"']+", text)):
+        try:
+            if re.search(platform.find, url):
+                yield Item(_slug(url), re.sub(platform.find, platform.replace, url), url)
+        except re.error as error:
+            raise InputError(
+                f"The platform's `find` {platform.find!r} and `replace` {platform.replace!r} do not "
+                f"work as a regular expression: {error}."
+            ) from error
 
 
 def _from_archive(platform: Archive, out: Path, downloader: Downloader) -> Iterator[Item]:
@@ -166,6 +171,10 @@ def _from_jats(platform: Jats, jats: Path | None) -> Iterator[Item]:
             yield Item(path.stem, platform.pdf.format_map(values), path)
         except KeyError as error:
             yield Item(path.stem, None, path, f"the JATS has no {error} for the PDF's address")
+        except (ValueError, AttributeError, IndexError) as error:
+            raise InputError(
+                f"The platform's `pdf` {platform.pdf!r} is no template of an address: {error}."
+            ) from error
 
 
 def _values(path: Path) -> dict[str, str]:

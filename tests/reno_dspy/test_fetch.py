@@ -231,7 +231,7 @@ def test_an_index_of_addresses(server: Server, tmp_path: Path) -> None:
         f'ore: {{kind: index, index: "{server.url}/list", find: "/xml$", replace: /pdf}}\n'
     )
     names = [f"articles/1-{n}/v1" for n in range(4)]
-    listed = "\n".join(f"{server.url}/{name}/xml" for name in names)
+    listed = "\n".join(f"{server.url}/{name}/xml" for name in [*names, names[0]])
     server.pages["/list"] = whole(listed.encode(), "text/plain")
     for number, name in enumerate(names):
         server.pages[f"/{name}/xml"] = whole(XML, "text/xml")
@@ -296,6 +296,16 @@ def test_wrong_requests_are_named(server: Server, tmp_path: Path) -> None:
     (tmp_path / "platforms.yaml").write_text(f"ore: {{kind: index, index: '{server.url}/none'}}\n")
     with pytest.raises(InputError, match=r"platform ore, index\.find"):
         run(server, tmp_path, "ore")
+    server.pages["/list"] = whole(b"http://127.0.0.1/a", "text/plain")
+    (tmp_path / "platforms.yaml").write_text(
+        f"ore: {{kind: index, index: '{server.url}/list', find: '(', replace: x}}\n"
+        "scielo: {kind: jats, pdf: 'http://127.0.0.1/{doi'}\n"
+    )
+    with pytest.raises(InputError, match="regular expression"):
+        run(server, tmp_path, "ore")
+    (tmp_path / "one.xml").write_text(JATS)
+    with pytest.raises(InputError, match="no template of an address"):
+        run(server, tmp_path, "scielo", jats=tmp_path, out=tmp_path / "other")
     with pytest.raises(InputError, match="No platform 'arxiv'"):
         run(server, tmp_path, "arxiv")
 

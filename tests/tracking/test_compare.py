@@ -119,6 +119,15 @@ def test_another_comparison_in_the_way_is_replaced_on_request(
     assert "better minus weak" in (tmp_path / "out" / "comparison.md").read_text()
 
 
+def test_names_in_brackets_are_no_markup(tmp_path: Path) -> None:
+    names = [str(tmp_path / name) for name in ("one", "two")]
+    for name, system in zip(names, ("[/one]", "[bold]two"), strict=True):
+        evaluate_scripted(Path(name), NullTracker(), system)
+    arguments = [*names, "--out", str(tmp_path / "out"), "--no-tracking"]
+    shown = CliRunner().invoke(command, arguments, catch_exceptions=False, env={"COLUMNS": "120"})
+    assert "[bold]two minus [/one]" in shown.output
+
+
 def test_equal_systems_get_labels_that_differ(two: list[str], tmp_path: Path) -> None:
     evaluate_scripted(tmp_path / "again", NullTracker(), "weak")
     labels = [result.label for result in load_results([two[0], str(tmp_path / "again")])]

@@ -70,6 +70,9 @@ def test_list_shows_the_newest_runs(tmp_path: Path) -> None:
     assert "nested" not in shown
     assert "run two" not in reno_runs("list", "--job", "one")
     assert "1 older ones" in reno_runs("list", "--limit", "1")
+    with MlflowTracker().start("three", "[/odd] name", run_dir=tmp_path / "three", config={}):
+        pass
+    assert "[/odd] name" in reno_runs("list")
 
 
 def test_clean_closes_runs_whose_process_died(tmp_path: Path) -> None:
