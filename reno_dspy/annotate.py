@@ -45,7 +45,7 @@ class AnnotateConfig(Config):
 
     input: str = Field(description="References, one a line (- is standard input), or a PDF.")
     out: Path = Field(description="File to write; an unfinished job for it is resumed.")
-    system: str = Field("crf", description="System, as in `reno evaluate`.")
+    system: str = Field("tagger", description="System, as in `reno evaluate`.")
     format: Form = Field("jats", description="JATS <ref-list>, JSON lines, or CSL-JSON.")
     prompt: str | None = Field(None, description="Prompt: a name that ships, or a prompt file.")
     adapter: Path | None = Field(None, description="Output directory of `reno finetune` to use.")
