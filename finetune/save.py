@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -63,7 +64,8 @@ def save_adapter(
         data=[_data(data.train), *([_data(data.dev)] if data.dev.rows else [])],
         prompt=prompt.name if prompt else None,
         prompt_digest=prompt.digest if prompt else None,
-        recipe=config.identity(),
+        # A path of this machine means nothing elsewhere.
+        recipe=config.identity() | {"data": data.train.name},
         results={"rows": report.as_dict(), "dev": best},
         versions={name: version(name) for name in _PACKAGES},
         labels=tuple(labels),
@@ -90,6 +92,8 @@ def card(manifest: Manifest) -> str:
         f"- Weights: LoRA rank {manifest.rank}, 16 bit, SHA-256 `{manifest.digest[:12]}...`",
         f"- Data: {train['name']}, {train['rows']} rows (digest `{train['digest']}`), of which "
         f"{manifest.results['rows']['used']} could be trained on",
+        "- Licences of these rows: "
+        + "; ".join(f"{name} ({n})" for name, n in train["licences"].items()),
         _asked(manifest),
         f"- Learning rate {options['learning_rate']}, {options['batch_size']} x "
         f"{options['accumulation']} rows a step",
@@ -98,7 +102,8 @@ def card(manifest: Manifest) -> str:
         "## Limits",
         "",
         "It has seen references of the kind in its training data; on other languages, kinds of works "
-        "and styles, measure it first. Long references may be cut by the server's longest answer.",
+        "and styles, measure it first."
+        + ("" if manifest.labels else " Long references may be cut by the server's longest answer."),
         "",
     ]  # fmt: skip
     return "\n".join(lines)
@@ -139,8 +144,10 @@ def _shown(value: float | None) -> str:
 
 
 def _data(data: Dataset) -> dict[str, Any]:
+    licences = Counter(row.licence or "unknown" for row in data.rows)
     return {
         "name": data.name, "split": data.split, "rows": len(data.rows), "digest": data.digest,
+        "licences": dict(licences.most_common()),
     }  # fmt: skip
 
 

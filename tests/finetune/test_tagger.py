@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 from collections.abc import Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,7 +32,7 @@ from finetune.tagger.labels import Labels, best_legal, joined, labels_for
 from finetune.tagger.model import new_model, score
 from finetune.tagger.system import Tagger
 from finetune.tagger.train import TaggerTrainer, train_tagger
-from reno_dspy.citation import parse, read, text_of
+from reno_dspy.citation import parse, read, read_values, text_of
 from reno_dspy.cli.main import group
 from reno_dspy.config import resolve
 from reno_dspy.errors import InputError
@@ -277,3 +278,24 @@ def test_the_command_evaluates_a_tagger(
     result = CliRunner().invoke(group, command, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     assert "valid XML 100.0 · text fidelity 100.0" in " ".join(result.output.split())
+
+
+@pytest.mark.slow
+def test_references_are_annotated_by_the_tagger_that_ships(tmp_path: Path) -> None:
+    lines = tmp_path / "refs.txt"
+    lines.write_text(
+        "García P, Ito K. Foxes of Nordhaven. J Fict Zool. 2010;12(3):200-9.\n"
+        "Veldt, Anna (1999): Papiergezeiten. Eine Einführung. Berlin: Suhrkamp.\n",
+        encoding="utf-8",
+    )
+    command = ["annotate", str(lines), "--format", "jsonl", "--out", str(tmp_path / "refs.jsonl")]
+    assert CliRunner().invoke(group, command, catch_exceptions=False).exit_code == 0
+    first, second = (
+        read_values(parse(json.loads(line)["annotation"]))
+        for line in (tmp_path / "refs.jsonl").read_text(encoding="utf-8").splitlines()
+    )
+    assert first["surname"] == ("García", "Ito")
+    assert first["article-title"] == ("Foxes of Nordhaven",)
+    assert (first["volume"], first["issue"], first["year"]) == (("12",), ("3",), ("2010",))
+    assert (second["surname"], second["given-names"]) == (("Veldt",), ("Anna",))
+    assert second["year"] == ("1999",)

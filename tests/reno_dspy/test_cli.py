@@ -111,7 +111,8 @@ def test_the_crf_is_evaluated_scored_and_annotates(reno: Reno, tmp_path: Path, p
     scored = json.loads(reno("score", "o/predictions.jsonl", "--json").stdout)
     assert scored["fields"] == report["fields"]
     assert (scored["n"], scored["valid_xml"]) == (3, 100.0)
-    done = reno("annotate", "-", "--out", "refs.xml", stdin="Ito K. Foxes. 2001.\n\n")
+    words = ("annotate", "-", "--system", "crf", "--out", "refs.xml")
+    done = reno(*words, stdin="Ito K. Foxes. 2001.\n\n")
     assert done.returncode == 0, done.stderr
     assert "<year>2001</year>" in (tmp_path / "refs.xml").read_text()
 
