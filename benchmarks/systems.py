@@ -9,6 +9,7 @@ batches of like length, as `reno annotate` does. Loading is not counted.
 from __future__ import annotations
 
 import asyncio
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,10 +31,11 @@ from reno_dspy.systems.crf import Crf
 def main(data: str, n: int, lm_n: int) -> None:
     """Print references/s, the ratio to the language model, recall, valid XML and fidelity."""
     rows = load(data, limit=n).rows
-    lm = EmbeddedSystem(shipped_adapter(), log=Path("systems.server.log"))
+    every = max(len(rows) // lm_n, 1)
+    lm = EmbeddedSystem(shipped_adapter(), log=Path(tempfile.mkdtemp()) / "server.log")
     lm.concurrency = 16
     try:
-        speeds = {lm.name: _measure(lm, rows[:lm_n])}
+        speeds = {lm.name: _measure(lm, rows[::every])}
     finally:
         lm.close()
     for system in (Tagger(), Crf()):
