@@ -57,6 +57,7 @@ _ATTRIBUTES = {
 # in scripts without spaces between words, beside every character.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff"
 _WORD = re.compile(rf"(\s*)((?:(?![{_UNSPACED}])[^\W\d_]|[\u0300-\u036f])+|\d+|\S)")
+_TEXT = r"[^<>&\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
 _ESCAPES = {'"': r"\"", "\\": r"\\", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
@@ -83,7 +84,11 @@ def violation(constrain: Constrain, reference: str, answer: str) -> str | None:
 
 @cache
 def wellformed_grammar() -> str:
-    """Well-formed annotations of any text, no element of them empty."""
+    """Well-formed annotations of any text, no element of them empty.
+
+    Rules: `t` text, `x` the same or nothing; of a citation, a person-group and a string-name `c`, `g`,
+    `n` the content, `C`, `G`, `N` the same or nothing.
+    """
     rules = [f"root ::= {_open('mixed-citation')} c {_close('mixed-citation')}"]
     container: _Container | None = _CITATION
     while container:
@@ -91,11 +96,16 @@ def wellformed_grammar() -> str:
         if container.inner:
             name = container.inner.name
             inside.append(f"{_open(name)} {container.inner.rule} {_close(name)}")
-        rules.append(f"{container.rule} ::= (t1 | {' | '.join(inside)})+")
+        some, any_ = container.rule, container.rule.upper()
+        rules.append(f"{some}1 ::= {' | '.join(inside)}")
+        rules.append(f"{some} ::= t | x {some}1 {any_}")
+        rules.append(f'{any_} ::= x ("" | {some}1 {any_})')
         container = container.inner
+    # One class for all text: a token inside it needs no look at what surrounds it.
     rules += [
-        "t ::= t1+",
-        r't1 ::= [^<>&\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff] | "&amp;" | "&lt;" | "&gt;" | "&#13;"',
+        f"t ::= ({_TEXT} | e) x",
+        f'x ::= {_TEXT}* ("" | e x)',
+        'e ::= "&amp;" | "&lt;" | "&gt;" | "&#13;"',
         *_tag_rules(),
     ]
     return "\n".join(rules)

@@ -46,13 +46,13 @@ GOLD = (
 class Matcher:
     """Whether an EBNF of ours yields a text: all ways at once, character by character.
 
-    Knows what our grammars use: literals, character classes, rules, groups, `|`, `+`; look-ahead is
+    Knows what our grammars use: literals, character classes, rules, groups, `|`, `*`; look-ahead is
     skipped, since it only makes xgrammar quicker.
     """
 
     _TOKEN = re.compile(
         r'\s*(?:(?P<literal>"(?:[^"\\]|\\.)*")|(?P<ahead>\(=\[(?:[^\]\\]|\\.)*\]\))'
-        r"|(?P<set>\[(?:[^\]\\]|\\.)*\])|(?P<name>\w+)|(?P<mark>[()|+]))"
+        r"|(?P<set>\[(?:[^\]\\]|\\.)*\])|(?P<name>\w+)|(?P<mark>[()|*]))"
     )
 
     def __init__(self, ebnf: str) -> None:
@@ -73,7 +73,7 @@ class Matcher:
             elif text == "(" and kind == "mark":
                 branches[-1].append(self._choice(tokens))
                 tokens.pop(0)
-            elif text == "+" and kind == "mark":
+            elif text == "*" and kind == "mark":
                 branches[-1].append(("repeat", branches[-1].pop()))
             elif kind == "literal":
                 branches[-1].append(("text", json.loads(text.replace("\t", r"\t"))))
@@ -95,7 +95,7 @@ class Matcher:
                 self.known[value, start] = self.ends(self.rules[value], text, start)
             return self.known[value, start]
         if kind == "repeat":
-            found, new = set(), {start}
+            found, new = {start}, {start}
             while new := {end for one in new for end in self.ends(value, text, one)} - found:
                 found |= new
             return found
