@@ -43,7 +43,7 @@ ENVIRONMENT = {
 }
 VLLM_OPTIONS = ("--dtype", "float32", "--enforce-eager")
 COLUMNS = (
-    "constrain", "n", "recall", "surname", "article-title", "source", "year", "valid XML", "fidelity",
+    "constrain", "n", "recall", "strict recall", "surname", "article-title", "source", "year", "valid XML", "fidelity",
     "truncated", "errors", "valid, whole answers", "fidelity, whole answers", "tokens", "s", "tokens/s",
 )  # fmt: skip
 
@@ -108,7 +108,7 @@ def row(constrain: Constrain, recipe: str, prompt: Path, options: argparse.Names
     fields = (report["fields"][f] for f in ("surname", "article-title", "source", "year"))
     tokens = report["completion_tokens"]
     return [
-        constrain, report["n"], report["overall"]["recall_lenient"],
+        constrain, report["n"], report["overall"]["recall_lenient"], report["overall"]["recall_strict"],
         *(field["recall_lenient"] for field in fields),
         report["valid_xml"], report["fidelity"], report["truncated"], report["errors"],
         share([text(r) is not None for r in whole]),
