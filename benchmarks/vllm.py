@@ -43,8 +43,8 @@ ENVIRONMENT = {
 }
 VLLM_OPTIONS = ("--dtype", "float32", "--enforce-eager")
 COLUMNS = (
-    "constrain", "n", "recall", "strict recall", "surname", "article-title", "source", "year", "valid XML", "fidelity",
-    "truncated", "errors", "valid, whole answers", "fidelity, whole answers", "tokens", "s", "tokens/s",
+    "constrain", "n", "recall", "strict recall", "surname", "article-title", "source", "year", "valid XML",
+    "fidelity", "truncated", "errors", "valid, whole answers", "fidelity, whole answers", "tokens", "s", "tokens/s",
 )  # fmt: skip
 
 
