@@ -180,7 +180,8 @@ async def _answer_window(
     """
     problems = {job: _unfit("".join(job.reference)) for job in pending}
     fit = [job for job in pending if problems[job] is None]
-    order = sorted(fit, key=lambda job: len(job.reference.text))
+    # The longest first: they need the most memory, and an LM the most time.
+    order = sorted(fit, key=lambda job: len(job.reference.text), reverse=True)
     size = system.batch_size
     batches = iter([order[i : i + size] for i in range(0, len(order), size)])
 

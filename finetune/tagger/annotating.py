@@ -33,7 +33,7 @@ class Annotator:
     def annotate(self, references: Sequence[str]) -> list[str]:
         """One annotation a reference, in place. Raises ValueError for what XML cannot hold."""
         encoded = [encode(r, self._tokenizer, self._options.context) for r in references]
-        order = sorted(range(len(encoded)), key=lambda i: len(encoded[i].ids))
+        order = sorted(range(len(encoded)), key=lambda i: -len(encoded[i].ids))
         annotations = [""] * len(references)
         for batch in _batches(order, encoded):
             scores = self._scores([encoded[i] for i in batch])
@@ -66,10 +66,11 @@ class Annotator:
 
 
 def _batches(order: Sequence[int], encoded: Sequence[Encoded]) -> list[list[int]]:
-    """`order` (by length) cut so that no batch has more than `_BATCH_TOKENS`, padding included."""
+    """`order` (longest first) cut so that no batch has more than `_BATCH_TOKENS`, padding included."""
     batches: list[list[int]] = []
     for i in order:
-        if batches and (len(batches[-1]) + 1) * len(encoded[i].ids) <= _BATCH_TOKENS:
+        longest = len(encoded[batches[-1][0]].ids) if batches else 0
+        if batches and (len(batches[-1]) + 1) * longest <= _BATCH_TOKENS:
             batches[-1].append(i)
         else:
             batches.append([i])

@@ -217,9 +217,9 @@ def test_resuming_with_fewer_references_or_another_file_is_refused(
     cut(tmp_path / "refs.xml")
     with pytest.raises(InputError, match="with more references"):
         annotate(config(tmp_path / "refs.xml"), Plain(), REFERENCES[:5])
-    for text in ("not ours\n", '{"a": 1}\n'):
+    for text, said in (("not ours\n", ":1 is not JSON"), ('{"a": 1}\n', "is no log of")):
         (tmp_path / "refs.xml.partial").write_text(text)
-        with pytest.raises(InputError, match="is no log of"):
+        with pytest.raises(InputError, match=said):
             annotate(config(tmp_path / "refs.xml"), Plain(), REFERENCES)
         assert (tmp_path / "refs.xml.partial").read_text() == text
     (tmp_path / "folder").mkdir()
