@@ -44,7 +44,8 @@ ENVIRONMENT = {
 VLLM_OPTIONS = ("--dtype", "float32", "--enforce-eager")
 COLUMNS = (
     "constrain", "n", "recall", "strict recall", "surname", "article-title", "source", "year", "valid XML",
-    "fidelity", "truncated", "errors", "valid, whole answers", "fidelity, whole answers", "tokens", "s", "tokens/s",
+    "fidelity", "truncated", "errors", "valid, whole answers", "fidelity, whole answers", "tokens",
+    "s", "tokens/s",
 )  # fmt: skip
 
 
@@ -58,23 +59,21 @@ def served(arguments: list[str], log: Path) -> Iterator[tuple[str, str, str]]:
     """`reno serve` with vLLM; yields endpoint, model and the recipe that it wrote."""
     command = reno("serve", *arguments, "--engine", "vllm", "--", *VLLM_OPTIONS)
     started = time.perf_counter()
-    with open(log, "w") as errors:
+    # A file, not a pipe: vLLM goes on writing, and a pipe that nobody reads would stop it.
+    with open(log, "w") as output:
         server = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=errors, text=True, env=os.environ | ENVIRONMENT
+            command, stdout=output, stderr=subprocess.STDOUT, env=os.environ | ENVIRONMENT
         )
-    assert server.stdout is not None
-    said: list[str] = []
     try:
-        for line in server.stdout:
-            said.append(line)
-            if line.startswith("Ctrl-C"):
-                break
-        else:
-            raise SystemExit(f"The server ended; {log} says why.")
-        serving_line = next(line for line in said if line.startswith("Serving")).split()
-        recipe = next(line for line in said if "--system" in line).split("--system ")[1].split()[0]
+        while "\nCtrl-C stops it." not in (text := log.read_text(errors="replace")):
+            if server.poll() is not None:
+                raise SystemExit(f"The server ended; {log} says why.")
+            time.sleep(1)
+        words = text[text.index("\nServing ") :].split()
+        model, api_base = words[1], words[3]
+        recipe = words[words.index("--system") + 1]
         print(f"  ready after {time.perf_counter() - started:.0f} s", flush=True)
-        yield serving_line[3], serving_line[1], recipe
+        yield api_base, model, recipe
     finally:
         server.send_signal(signal.SIGTERM)
         server.wait()
@@ -111,13 +110,13 @@ def row(constrain: Constrain, recipe: str, prompt: Path, options: argparse.Names
         constrain, report["n"], report["overall"]["recall_lenient"], report["overall"]["recall_strict"],
         *(field["recall_lenient"] for field in fields),
         report["valid_xml"], report["fidelity"], report["truncated"], report["errors"],
-        share([text(r) is not None for r in whole]),
-        share([text(r) == collapse(r["plaintext"]) for r in whole]),
+        share([answered(r) is not None for r in whole]),
+        share([answered(r) == collapse(r["plaintext"]) for r in whole]),
         tokens, seconds, tokens / seconds,
     ]  # fmt: skip
 
 
-def text(record: Mapping[str, Any]) -> str | None:
+def answered(record: Mapping[str, Any]) -> str | None:
     """The text of an answer as it came; None when it is no XML."""
     try:
         return text_of(parse(record["prediction"]))

@@ -15,9 +15,10 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -333,23 +334,26 @@ def test_the_command_constrains_and_counts(
     assert report["identity"]["constrain"] == "copy"
 
 
-@pytest.fixture(scope="module")
-def vllm() -> Iterator[str]:
+@pytest.fixture
+def vllm(tmp_path: Path) -> Iterator[str]:
     """Where a real vLLM serves the embedded base, started by `reno serve`."""
     python = os.environ.get("RENO_VLLM_PYTHON")
     if not python:
         pytest.skip("RENO_VLLM_PYTHON does not name the Python of an environment with vLLM")
-    quiet = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
-    server = subprocess.Popen(
-        [sys.executable, "-m", "reno_dspy.cli", "serve", "smollm2-135m", "--vllm-python", python,
-         "--", "--dtype", "float32", "--enforce-eager"],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ | quiet,
-    )  # fmt: skip
-    assert server.stdout is not None
-    line = next((line for line in server.stdout if line.startswith("Serving")), None)
+    cpu = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
+    # A file, not a pipe: vLLM goes on writing, and a pipe that nobody reads would stop it.
+    log = tmp_path / "server.log"
+    with open(log, "w") as output:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "reno_dspy.cli", "serve", "smollm2-135m", "--vllm-python", python,
+             "--", "--dtype", "float32", "--enforce-eager"],
+            stdout=output, stderr=subprocess.STDOUT, env=os.environ | cpu,
+        )  # fmt: skip
     try:
-        assert line is not None, "reno serve ended"
-        yield line.split()[-1]
+        while not (found := re.search(r"^Serving \S+ at (\S+)$", log.read_text(), re.MULTILINE)):
+            assert server.poll() is None, log.read_text()[-2000:]
+            time.sleep(0.5)
+        yield found[1]
     finally:
         server.send_signal(signal.SIGTERM)
         server.wait()
@@ -359,11 +363,14 @@ def vllm() -> Iterator[str]:
 @pytest.mark.timeout(900)
 def test_a_real_vllm_keeps_to_the_grammars(vllm: str) -> None:
     references = ["Ito K, Ōe A. Foxes & owls <sic>. 2004;12(3):1-9.", "Ito K. Owls. 2005."]
-    spec = LMSpec(model="openai/smollm2-135m", api_base=vllm, max_tokens=500, timeout=600)
-    for constrain in get_args(Constrain):
+    spec = LMSpec(model="openai/smollm2-135m", api_base=vllm, max_tokens=300, timeout=600)
+
+    async def answers(constrain: Constrain) -> list[Any]:
         system = LMSystem("m", spec, load("zero-shot"), constrain=constrain)
-        answers = asyncio.run(system.annotate(references))
-        assert [answer.error for answer in answers] == [None, None]
-        if constrain == "copy":
-            # A violation would have been an error; the text's end is the answer's end, so none is cut.
-            assert {answer.finish_reason for answer in answers} == {"stop"}
+        found = await asyncio.gather(*(system.annotate([one]) for one in references))
+        return [answer for (answer,) in found]
+
+    kinds: tuple[Constrain, ...] = ("copy", "wellformed")
+    for constrain in kinds:
+        # An answer that breaks its grammar would be an error.
+        assert [answer.error for answer in asyncio.run(answers(constrain))] == [None, None]
