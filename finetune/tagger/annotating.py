@@ -16,8 +16,8 @@ from finetune.tagger.model import score
 from reno_dspy.projection import render
 from reno_dspy.systems.crf import spans_of
 
-# Tokens of one forward pass, padding included: larger ones are no faster on a CPU.
-_BATCH_TOKENS = 2_048
+# Tokens of one forward pass, padding included; more would take memory and little less time.
+_BATCH_TOKENS = 1_024
 
 
 class Annotator:
