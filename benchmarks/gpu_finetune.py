@@ -241,7 +241,7 @@ def install(work: Path) -> None:
         return
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
     command += ["--no-compile", "--disable-pip-version-check", "--root-user-action=ignore"]
-    command += ["--find-links", str(work / "wheels"), "--target", str(work / "site"), *wheels]
+    command += ["--target", str(work / "site"), *wheels]
     if subprocess.run(command, check=False).returncode:
         python = f"{sys.version_info.major}.{sys.version_info.minor}"
         sys.exit(f"The wheels do not install here: `pack` them with --python {python}.")
