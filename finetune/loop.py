@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +13,9 @@ import torch
 from peft import LoraConfig
 from transformers import PrinterCallback, Trainer
 
+from finetune.base import Base
 from finetune.callbacks import LiveCallback, RecallCallback, best_of
+from finetune.data import TrainingData
 from finetune.manifest import Adapter, load_adapter
 from finetune.processes import processes
 from finetune.recipe import FinetuneConfig, Lora
@@ -22,7 +24,7 @@ from finetune.save import ADAPTER
 from reno_dspy.errors import InputError
 from reno_dspy.progress import bar
 from reno_dspy.rundir import RunDir
-from reno_dspy.tracker import Run
+from reno_dspy.tracker import Run, Tracker
 
 CHECKPOINTS = "checkpoints"
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)\Z")
@@ -36,6 +38,33 @@ class FinetuneResult:
     losses: dict[int, float]
     best: dict[str, Any] | None
     rows: dict[str, Any]
+
+
+def identity_of(config: FinetuneConfig, base: Base, data: TrainingData) -> dict[str, Any]:
+    """What the weights of a run depend on."""
+    return config.identity() | {
+        "base_revision": base.revision,
+        "data_digest": [data.train.digest, data.dev.digest if data.dev.rows else None],
+    }
+
+
+@contextmanager
+def tracked(
+    config: FinetuneConfig,
+    base: Base,
+    data: TrainingData,
+    run_dir: RunDir,
+    tracker: Tracker,
+    kind: str,
+) -> Iterator[Run]:
+    """The tracked run of a job, told of its base and data; `kind` says what is trained."""
+    name = f"{base.name}{kind} on {data.train.name}"
+    with tracker.start("finetune", name, run_dir=run_dir.path, config=config.identity()) as run:
+        run.data(data.train.ref(), "train")
+        if data.dev.rows:
+            run.data(data.dev.ref(), "dev")
+        run.tags({"base": base.name})
+        yield run
 
 
 def lora_config(

@@ -29,10 +29,12 @@ from finetune.loop import (
     CHECKPOINTS,
     FinetuneResult,
     conclude,
+    identity_of,
     lora_config,
     nothing_to_train_on,
     result_of,
     run_trainer,
+    tracked,
     trainer_options,
 )
 from finetune.measure import DevSet, measure
@@ -64,11 +66,7 @@ def finetune(
     with here.main_process_first():
         base = resolve_base(config.base)
     prompt = prompts.load(config.prompt)
-    identity = config.identity() | {
-        "base_revision": base.revision,
-        "data_digest": [data.train.digest, data.dev.digest if data.dev.rows else None],
-        "prompt_digest": prompt.digest,
-    }
+    identity = identity_of(config, base, data) | {"prompt_digest": prompt.digest}
     with here.main_process_first():
         fresh = fresh and here.is_main_process
         run_dir = RunDir.open(config.out, "finetune", identity, fresh=fresh)
@@ -76,12 +74,8 @@ def finetune(
     tokenizer = load_tokenizer(base)
     rows, report = _training_rows(config, data, prompt, tokenizer)
     write_json(run_dir / "rows.json", report.as_dict())
-    name = f"{base.name} on {data.train.name}"
-    with tracker.start("finetune", name, run_dir=run_dir.path, config=config.identity()) as run:
-        run.data(data.train.ref(), "train")
-        if data.dev.rows:
-            run.data(data.dev.ref(), "dev")
-        run.tags({"uses.prompt": prompt.digest, "base": base.name})
+    with tracked(config, base, data, run_dir, tracker, "") as run:
+        run.tags({"uses.prompt": prompt.digest})
         if not (run_dir / ADAPTER).is_dir():
             dev = DevSet(data.dev.rows, prompt, tokenizer, config.dev.max_tokens, config.thinking)
             with old_names_allowed():

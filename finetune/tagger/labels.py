@@ -21,6 +21,8 @@ from reno_dspy.systems.crf import OUTSIDE, field_of, labels_of
 from reno_dspy.systems.crf_tokens import Token
 
 TYPE = "type:"
+# The target where there is nothing to learn, by transformers' convention.
+NOTHING = -100
 # A work has one of each.
 _TITLES = ("article-title", "chapter-title", "source")
 # A full stop or a quotation mark between two parts of a title; not a bracket.
@@ -89,8 +91,8 @@ class Labels:
         return targets
 
     def target_of_type(self, publication_type: str | None) -> int:
-        """The target at the end of the reference; -100 (nothing to learn) for an unknown type."""
-        return self.number.get(f"{TYPE}{publication_type}", -100)
+        """The target at the end of the reference; `NOTHING` for an unknown type."""
+        return self.number.get(f"{TYPE}{publication_type}", NOTHING)
 
 
 def labels_for(lessons: Iterable[Lesson], min_count: int) -> Labels:

@@ -22,27 +22,30 @@ from finetune.loop import (
     CHECKPOINTS,
     FinetuneResult,
     conclude,
+    identity_of,
     nothing_to_train_on,
     result_of,
     run_trainer,
+    tracked,
     trainer_options,
 )
 from finetune.measure import summary
 from finetune.models import load_tokenizer, old_names_allowed
 from finetune.order import OrderedTrainer
 from finetune.recipe import FinetuneConfig, TaggerOptions
-from finetune.rows import Lesson, make_lessons
+from finetune.rows import Lesson, RowsReport, make_lessons
 from finetune.save import ADAPTER, save_adapter
 from finetune.tagger.annotating import Annotator
 from finetune.tagger.encoding import encode, pad
-from finetune.tagger.labels import Labels, labels_for
+from finetune.tagger.labels import NOTHING, Labels, labels_for
 from finetune.tagger.model import new_model, score
 from reno_dspy.dataset import Row
 from reno_dspy.metric import compare
 from reno_dspy.rundir import RunDir, write_json
 from reno_dspy.tracker import Run, Tracker
 
-_NOTHING = -100
+# Token ids and targets of one reference.
+Record = dict[str, list[int]]
 
 
 def train_tagger(
@@ -53,11 +56,7 @@ def train_tagger(
     Raises InputError when the run directory holds another run, or no row can be trained on.
     """
     base = resolve_base(config.base)
-    identity = config.identity() | {
-        "base_revision": base.revision,
-        "data_digest": [data.train.digest, data.dev.digest if data.dev.rows else None],
-    }
-    run_dir = RunDir.open(config.out, "finetune", identity, fresh=fresh)
+    run_dir = RunDir.open(config.out, "finetune", identity_of(config, base, data), fresh=fresh)
     lessons, report = make_lessons(
         data.train.rows,
         licences=config.licences,
@@ -65,21 +64,16 @@ def train_tagger(
         noise=config.noise,
         seed=config.seed,
     )
-    if not lessons:
+    assert config.tagger
+    labels = labels_for(lessons, config.tagger.min_count)
+    tokenizer = load_tokenizer(base)
+    records = _records(lessons, labels, tokenizer, config, report)
+    if not records:
         raise nothing_to_train_on(config, report)
     write_json(run_dir / "rows.json", report.as_dict())
-    name = f"{base.name} tagger on {data.train.name}"
-    with tracker.start("finetune", name, run_dir=run_dir.path, config=config.identity()) as run:
-        run.data(data.train.ref(), "train")
-        if data.dev.rows:
-            run.data(data.dev.ref(), "dev")
-        run.tags({"base": base.name})
+    with tracked(config, base, data, run_dir, tracker, " tagger") as run:
         if not (run_dir / ADAPTER).is_dir():
-            assert config.tagger
-            labels = labels_for(lessons, config.tagger.min_count)
-            model = _train(
-                config, config.tagger, base, lessons, labels, data.dev.rows, run_dir, run
-            )
+            model = _train(config, base, records, labels, tokenizer, data.dev.rows, run_dir, run)
             best = best_of(run_dir)
             weights = run_dir / BEST if best else model
             save_adapter(
@@ -92,18 +86,18 @@ def train_tagger(
 
 def _train(
     config: FinetuneConfig,
-    options: TaggerOptions,
     base: Base,
-    lessons: Sequence[Lesson],
+    records: Sequence[Record],
     labels: Labels,
+    tokenizer: Any,
     dev: Sequence[Row],
     run_dir: RunDir,
     run: Run,
 ) -> Any:
     """Train to the end; the PEFT model with its last weights."""
+    assert config.tagger
+    options = config.tagger
     set_seed(config.seed)
-    tokenizer = load_tokenizer(base)
-    records = _records(lessons, labels, tokenizer, config)
     trainer = TaggerTrainer(
         new_model(base, options, len(labels.names), config.lora),
         TrainingArguments(
@@ -132,28 +126,35 @@ def _train(
 
 
 def _records(
-    lessons: Sequence[Lesson], labels: Labels, tokenizer: Any, config: FinetuneConfig
-) -> list[dict[str, list[int]]]:
-    """Inputs and targets; those longer than `max_length` tokens are left out."""
+    lessons: Sequence[Lesson],
+    labels: Labels,
+    tokenizer: Any,
+    config: FinetuneConfig,
+    report: RowsReport,
+) -> list[Record]:
+    """Inputs and targets. Nothing is cut; lessons over `max_length` tokens count as `too_long`."""
     assert config.tagger
     records = []
     for lesson in lessons:
         encoded = encode(lesson.plaintext, tokenizer, config.tagger.context)
-        targets = [_NOTHING] * len(encoded.ids)
+        targets = [NOTHING] * len(encoded.ids)
         of_words = labels.targets(encoded.words, lesson.spans)
         for place, target in zip(encoded.places, of_words, strict=True):
             targets[place] = target
         targets[-1] = labels.target_of_type(lesson.publication_type)
         if len(encoded.ids) <= config.max_length:
             records.append({"input_ids": list(encoded.ids), "labels": targets})
+    if len(records) < len(lessons):
+        report.dropped["too_long"] = len(lessons) - len(records)
+    report.used = len(records)
     return records
 
 
 def _collate(padding: int) -> Any:
-    def collate(rows: list[dict[str, list[int]]]) -> dict[str, Tensor]:
+    def collate(rows: list[Record]) -> dict[str, Tensor]:
         ids = [row["input_ids"] for row in rows]
         present = pad([[1] * len(row) for row in ids], 0).bool()
-        labels = pad([row["labels"] for row in rows], _NOTHING)
+        labels = pad([row["labels"] for row in rows], NOTHING)
         return {"input_ids": pad(ids, padding), "attention_mask": present, "labels": labels}
 
     return collate
@@ -176,7 +177,7 @@ class TaggerTrainer(OrderedTrainer):
         num_items_in_batch: Tensor | int | None = None,
     ) -> Tensor:
         """Summed over the words (and types) that have a target, divided by `num_items_in_batch`."""
-        read = inputs["labels"] != _NOTHING
+        read = inputs["labels"] != NOTHING
         with self.accelerator.autocast():
             logits = score(
                 model, inputs["input_ids"], inputs["attention_mask"], read, self._options

@@ -262,6 +262,8 @@ def test_adapters_are_not_taken_for_one_another(
         EmbeddedSystem(trained.adapter.path)
     with pytest.raises(InputError, match="is a tagger"):
         find_models(TINY, [trained.adapter.path])
+    with pytest.raises(InputError, match="too_long"):
+        job(tmp_path / "short", None, "max_length=16")
     with pytest.raises(InputError, match=r"tagger\.layers is 9"):
         job(tmp_path / "run", None, "tagger.layers=9")
     with pytest.raises(InputError, match="neither prompt nor thinking"):
