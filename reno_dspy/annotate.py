@@ -21,14 +21,14 @@ from pydantic import Field
 from reno_dspy.annotation_files import Answer, Form, write_answers
 from reno_dspy.annotation_log import Known, alone
 from reno_dspy.citation import MAX_CHARACTERS, read
-from reno_dspy.config import Config
 from reno_dspy.errors import InputError, JobError
 from reno_dspy.evaluate import HOPELESS
 from reno_dspy.labels import Labelled, split_labels
 from reno_dspy.progress import Bar, bar
 from reno_dspy.projection import ILLEGAL
 from reno_dspy.rundir import JsonlLog
-from reno_dspy.systems import Completion, Constrain, System
+from reno_dspy.systems import Completion, System
+from reno_dspy.systems.options import SystemOptions
 
 # References a system is given at once: enough to keep it busy, little to hold or to lose.
 WINDOW = 2_000
@@ -36,7 +36,7 @@ WINDOW = 2_000
 _LONGEST = MAX_CHARACTERS // 10
 
 
-class AnnotateConfig(Config):
+class AnnotateConfig(SystemOptions):
     """Options of `reno annotate`."""
 
     free: ClassVar[frozenset[str]] = frozenset(
@@ -47,12 +47,6 @@ class AnnotateConfig(Config):
     out: Path = Field(description="File to write; an unfinished job for it is resumed.")
     system: str = Field("tagger", description="System, as in `reno evaluate`.")
     format: Form = Field("jats", description="JATS <ref-list>, JSON lines, or CSL-JSON.")
-    prompt: str | None = Field(None, description="Prompt: a name that ships, or a prompt file.")
-    adapter: Path | None = Field(None, description="Output directory of `reno finetune` to use.")
-    api_base: str | None = Field(None, description="Endpoint of the system, over its recipe's.")
-    max_tokens: int | None = Field(None, ge=1, description="Longest answer, over the recipe's.")
-    constrain: Constrain = Field("none", description="Grammar for vLLM; copy keeps the whole text.")
-    concurrency: int | None = Field(None, ge=1, description="Calls at once, over the system's.")
     max_errors: float = Field(
         0.5, ge=0, le=1, description="Stop when more than this share of 20 or more answers fails."
     )

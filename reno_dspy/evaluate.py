@@ -16,13 +16,13 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from reno_dspy.config import Config
 from reno_dspy.dataset import Dataset, Row
 from reno_dspy.errors import InputError, JobError
 from reno_dspy.progress import Bar, bar
 from reno_dspy.report import Report, citation_table, report_scores, score_records
 from reno_dspy.rundir import JsonlLog, RunDir, write_json, write_text
-from reno_dspy.systems import Completion, Constrain, System
+from reno_dspy.systems import Completion, System
+from reno_dspy.systems.options import SystemOptions
 from reno_dspy.tracker import Run, Tracker
 
 # So many failures and nothing else: the rest would fail as well.
@@ -31,28 +31,19 @@ PREDICTIONS = "predictions.jsonl"
 REPORT = "report.json"
 
 
-class EvaluateConfig(Config):
+class EvaluateConfig(SystemOptions):
     """Options of `reno evaluate`."""
 
     free: ClassVar[frozenset[str]] = frozenset(
         {"out", "concurrency", "max_errors", "api_base", "trace"}
     )
 
-    system: str = Field(
-        description="Name of a system that ships, or a YAML file that tells of one."
-    )
     data: str = Field(description="Data set directory, .jsonl(.gz) or .parquet file, or hub id.")
     out: Path = Field(description="Run directory; an unfinished run there is resumed.")
     split: str | None = Field(None, description="Split to measure on (a directory's: test).")
     limit: int | None = Field(None, ge=1, description="Measure on that many rows, drawn by --seed.")
     seed: int = Field(0, description="Seed of the draw, and of the system where it takes one.")
     profile: Literal["paper", "normalized"] = Field("paper", description="Metric profile.")
-    prompt: str | None = Field(None, description="Prompt: a name that ships, or a prompt file.")
-    adapter: Path | None = Field(None, description="Output directory of `reno finetune` to use.")
-    api_base: str | None = Field(None, description="Endpoint of the system, over its recipe's.")
-    max_tokens: int | None = Field(None, ge=1, description="Longest answer, over the recipe's.")
-    constrain: Constrain = Field("none", description="Grammar for vLLM; copy keeps the whole text.")
-    concurrency: int | None = Field(None, ge=1, description="Calls at once, over the system's.")
     max_errors: float = Field(
         0.2, ge=0, le=1, description="Stop when more than this share of the rows fails."
     )

@@ -12,13 +12,11 @@ from contextlib import closing
 from pathlib import Path
 
 from reno_dspy.errors import JobError
+from reno_dspy.evaluate import HOPELESS
 from reno_dspy.parallel import in_threads
 from reno_dspy.progress import bar
 from reno_dspy.rundir import JsonlLog
 from reno_dspy.stages import Record
-
-# So many failures in a row: the rest would fail as well.
-HOPELESS = 20
 
 
 class LMStage:

@@ -5,44 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
 
 import click
 
 from reno_dspy.cli.prompts import local_prompt
 from reno_dspy.errors import InputError
-from reno_dspy.systems import Constrain, System
+from reno_dspy.systems import System
+from reno_dspy.systems.options import SystemOptions
 
 PARSERS = ("tagger", "crf", "grobid", "anystyle")
 CRF_MODEL = ".crfsuite"
-
-
-class SystemOptions(Protocol):
-    """The options of a job that say which system it uses and how."""
-
-    @property
-    def system(self) -> str:
-        """Name or recipe file."""
-
-    @property
-    def prompt(self) -> str | None:
-        """Prompt to use instead of the system's own."""
-
-    @property
-    def adapter(self) -> Path | None:
-        """Adapter of the embedded model, or a tagger of one's own."""
-
-    @property
-    def api_base(self) -> str | None:
-        """Endpoint to use instead of the recipe's."""
-
-    @property
-    def max_tokens(self) -> int | None:
-        """Longest answer, instead of the recipe's."""
-
-    @property
-    def constrain(self) -> Constrain:
-        """Grammar that the answers are held to."""
 
 
 @contextmanager
