@@ -24,7 +24,7 @@ _LOGGED = {
     "learning_rate": "train/learning_rate",
     "grad_norm": "train/grad_norm",
     "mean_token_accuracy": "train/token_accuracy",
-    "num_tokens": "train/tokens",
+    "num_input_tokens_seen": "train/tokens",
     "epoch": "train/epoch",
 }
 

@@ -41,14 +41,8 @@ class CpuTrainer(OrderedTrainer, SFTTrainer):  # type: ignore[misc]
         learnt = targets != -100
         logits = self._head(hidden[:, :-1][learnt])
         loss = cross_entropy(logits, targets[learnt], reduction="sum")
-        self._count(inputs["attention_mask"], logits, targets[learnt])
+        with torch.no_grad():
+            accuracy = (logits.argmax(-1) == targets[learnt]).float().mean().item()
+        self._metrics["train"]["mean_token_accuracy"].append(accuracy)  # as TRL's own loss does
         count = learnt.sum() if num_items_in_batch is None else num_items_in_batch
         return loss / count
-
-    def _count(self, seen: Tensor, logits: Tensor, targets: Tensor) -> None:
-        """The figures that TRL logs beside the loss."""
-        with torch.no_grad():
-            accuracy = (logits.argmax(-1) == targets).float().mean().item()
-        self._total_train_tokens += int(seen.sum())
-        self._metrics["train"]["mean_token_accuracy"].append(accuracy)
-        self._metrics["train"]["num_tokens"] = [self._total_train_tokens]

@@ -108,6 +108,8 @@ def trainer_options(config: FinetuneConfig, folder: Path) -> dict[str, Any]:
         "use_cpu": not on_gpu,
         "dataloader_pin_memory": on_gpu,
         "logging_steps": 1,
+        # Kept in checkpoints, unlike TRL's own count.
+        "include_num_input_tokens_seen": "non_padding",
         "save_steps": config.save_every,
         "save_total_limit": 2,
         "seed": config.seed,

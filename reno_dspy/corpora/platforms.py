@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import lzma
 import re
 import shutil
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -23,6 +26,9 @@ from reno_dspy.jats import parse_file
 SHIPPED = Path(__file__).with_name("platforms.yaml")
 # An archive may unpack to so many bytes a file: no bomb fills the disk.
 _MAX_UNPACKED = 256 * 2**20
+_DAMAGED = (
+    zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, EOFError,
+)  # fmt: skip
 _SCIELO_PID = re.compile(r"S\d{4}-\d{3}[\dX]\d{13}")
 
 
@@ -114,7 +120,19 @@ def _from_archive(platform: Archive, out: Path, downloader: Downloader) -> Itera
             "name that by --platforms."
         )
     archive = _get(platform.archive, out / PurePosixPath(platform.archive).name, downloader)
-    folder = out / "unpacked"
+    try:
+        files = _unpack_all(archive, out / "unpacked")
+    except _DAMAGED as error:
+        raise JobError(
+            f"{archive} is damaged ({error}). Delete it; the same command fetches it again."
+        ) from error
+    for key, pair in sorted(files.items()):
+        if len(pair) == 2:
+            yield Item(key, pair[".pdf"], pair[".xml"])
+
+
+def _unpack_all(archive: Path, folder: Path) -> dict[str, dict[str, Path]]:
+    """The archive's PDF and XML files in `folder`, by article and suffix."""
     files: dict[str, dict[str, Path]] = {}
     for name, stream in _members(archive):
         member = PurePosixPath(name)
@@ -125,9 +143,7 @@ def _from_archive(platform: Archive, out: Path, downloader: Downloader) -> Itera
         target = folder / f"{key}{member.suffix.lower()}"
         _unpack(stream, target)
         files.setdefault(key, {})[member.suffix.lower()] = target
-    for key, pair in sorted(files.items()):
-        if len(pair) == 2:
-            yield Item(key, pair[".pdf"], pair[".xml"])
+    return files
 
 
 def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:

@@ -24,6 +24,7 @@ from programs import prompts
 from reno_dspy.cli.main import group
 from reno_dspy.config import resolve
 from reno_dspy.errors import InputError
+from reno_dspy.rundir import RunDir
 from reno_dspy.tracker import NullRun
 
 Runs = tuple[FinetuneResult, FinetuneResult]
@@ -63,6 +64,11 @@ def test_a_run_killed_and_resumed_ends_with_the_same_weights(
         load_file(Path(run.adapter.path).parent / last) for run in (tiny_runs[0], resumed)
     )
     assert all(torch.equal(whole[name], again[name]) for name in whole)
+    tokens, tokens_again = (
+        [step["train/tokens"] for step in RunDir(run.adapter.path.parent).log("train.jsonl").read()]
+        for run in (tiny_runs[0], resumed)
+    )
+    assert tokens == tokens_again == sorted(set(tokens))
 
 
 def test_the_loss_falls(tiny_runs: Runs) -> None:

@@ -1,5 +1,7 @@
 """Fetching from a server that misbehaves, on loopback; never from outside."""
 
+import random
+import tarfile
 import threading
 import time
 import zipfile
@@ -265,6 +267,30 @@ def test_an_archive(server: Server, tmp_path: Path) -> None:
     inside = (tmp_path / "corpus").resolve()
     assert all(inside in entry.pdf.resolve().parents for entry in entries)
     assert not (tmp_path.parent / "evil.pdf").exists()
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar.gz"])
+def test_a_damaged_archive_is_told(server: Server, tmp_path: Path, kind: str) -> None:
+    inside = tmp_path / "a.pdf"
+    inside.write_bytes(PDF + random.Random(0).randbytes(5_000))
+    archive = tmp_path / f"made.{kind}"
+    if kind == "zip":
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
+            zipped.write(inside, "a.pdf")
+    else:
+        with tarfile.open(archive, "w:gz") as tarred:
+            tarred.add(inside, "a.pdf")
+    damaged = bytearray(archive.read_bytes())
+    if kind == "zip":
+        damaged[2_000] ^= 0xFF
+    else:
+        del damaged[2_000:]
+    server.pages[f"/all.{kind}"] = whole(bytes(damaged), "application/octet-stream")
+    (tmp_path / "platforms.yaml").write_text(
+        f"pkp: {{kind: archive, archive: '{server.url}/all.{kind}'}}\n"
+    )
+    with pytest.raises(JobError, match=r"all\.(zip|tar\.gz) is damaged .*Delete it"):
+        run(server, tmp_path, "pkp")
 
 
 JATS = (
