@@ -24,9 +24,9 @@ TYPE = "type:"
 # The target where there is nothing to learn, by transformers' convention.
 NOTHING = -100
 # A work has one of each.
-_TITLES = ("article-title", "chapter-title", "source")
-# A full stop or a quotation mark between two parts of a title; not a bracket.
-_BETWEEN = re.compile(r"[^\w(\[]{1,4}")
+_ONE_EACH = ("article-title", "chapter-title", "source", "issue")
+# What may stand between two parts of one: a full stop or a quotation mark, such; not a bracket.
+_BETWEEN = re.compile(r"(?:[^\w(\[]|_){0,4}")
 # Annotations that do not split their names have these in place of a name's parts.
 WHOLE_PEOPLE = frozenset({"person-group", "string-name"})
 _PEOPLE = ("surname", "given-names", "prefix", "suffix", "collab", "etal")
@@ -134,14 +134,14 @@ def best_legal(scores: NDArray[np.float32], names: Sequence[str]) -> list[str]:
 
 
 def joined(reference: str, spans: Sequence[Span]) -> list[Span]:
-    """`spans` (in order) of `reference`, with a title that punctuation broke in two made one again."""
+    """`spans` (in order) of `reference`, with a title or an issue that was broken in two made one again."""
     kept: list[Span] = []
     for span in spans:
         last = kept[-1] if kept else None
         if (
             last
             and last.field == span.field
-            and span.field in _TITLES
+            and span.field in _ONE_EACH
             and _BETWEEN.fullmatch(reference, last.end, span.start)
         ):
             kept[-1] = replace(last, end=span.end)

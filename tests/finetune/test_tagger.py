@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import re
 from collections.abc import Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -106,6 +107,13 @@ def test_a_title_is_one_over_punctuation_and_nothing_else() -> None:
     spans = [Span(0, 3, "source"), Span(6, 10, "source"), Span(12, 15, "source"),
              Span(17, 21, "article-title"), Span(22, 26, "year"), Span(27, 31, "year")]  # fmt: skip
     assert joined(text, spans) == [Span(0, 10, "source"), *spans[2:]]
+
+
+@pytest.mark.parametrize("issue", ["Suppl. 2", "37.1", "Supplement_5", "Supplement_ 4"])
+def test_an_issue_is_one(issue: str) -> None:
+    first = Span(0, len(re.split(r"[._ ]", issue)[0]), "issue")
+    last = Span(len(issue) - 1, len(issue), "issue")
+    assert joined(issue, [first, last]) == [Span(0, len(issue), "issue")]
 
 
 @pytest.mark.parametrize("context", ["once", "twice", "both_ways"])
