@@ -68,7 +68,7 @@ def _styles(plaintext: str, spans: Sequence[Span], noise: Noise, rng: random.Ran
     if rng.random() < noise.slashes:
         edits += [(*gap, "/") for gap in _between_names(plaintext, spans)]
     if rng.random() < noise.locators:
-        edits += _other_locators(plaintext, spans, rng)
+        edits += _labelled_issue(plaintext, spans, rng.choice(_ISSUE_LABELS))
     if rng.random() < noise.subtitles:
         for span in spans:
             if span.field in _TITLES and (at := plaintext.find(": ", span.start, span.end)) >= 0:
@@ -84,18 +84,12 @@ def _between_names(plaintext: str, spans: Sequence[Span]) -> list[tuple[int, int
     return [gap for gap in gaps if _SEPARATOR.fullmatch(plaintext, *gap)]
 
 
-def _other_locators(plaintext: str, spans: Sequence[Span], rng: random.Random) -> list[Edit]:
-    """`12(3)` with a label instead of parentheses around the issue, without its volume, or both."""
-    labelled, lone = rng.choice(((True, False), (True, True), (False, True)))
-    label = rng.choice(_ISSUE_LABELS)
+def _labelled_issue(plaintext: str, spans: Sequence[Span], label: str) -> list[Edit]:
+    """`12(3)` with a label before the issue instead of parentheses around it."""
     for volume, issue in pairwise(spans):
         around = plaintext[volume.end : issue.start].strip(), plaintext[issue.end : issue.end + 1]
         if (volume.field, issue.field, *around) == ("volume", "issue", "(", ")"):
-            edits = [(volume.start, volume.end, "")] if lone else []
-            if labelled:
-                before = label.removeprefix(", ") if lone else label
-                edits += [(volume.end, issue.start, before), (issue.end, issue.end + 1, "")]
-            return edits
+            return [(volume.end, issue.start, label), (issue.end, issue.end + 1, "")]
     return []
 
 

@@ -57,9 +57,7 @@ class Noise(Config):
     ligature: float = Field(0.0, ge=0, le=1, description="fi and fl as single characters.")
     full_names: float = Field(0.0, ge=0, le=1, description="Whole given names for initials.")
     slashes: float = Field(0.0, ge=0, le=1, description="Slashes between people.")
-    locators: float = Field(
-        0.0, ge=0, le=1, description="An issue with a label, or without a volume."
-    )
+    locators: float = Field(0.0, ge=0, le=1, description="A label before the issue.")
     subtitles: float = Field(0.0, ge=0, le=1, description="A full stop before a subtitle.")
 
 

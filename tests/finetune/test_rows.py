@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 
 import dspy
 import pytest
@@ -153,20 +152,13 @@ def test_another_style_prints_the_same_people_and_titles() -> None:
     )
 
 
-def test_an_issue_may_have_a_label_or_no_volume() -> None:
+def test_an_issue_may_have_a_label() -> None:
     text = "J Fict. 2001;12 (3):45."
     spans = [Span(13, 15, "volume"), Span(17, 18, "issue"), Span(20, 22, "fpage")]
-    forms = set()
-    for seed in range(40):
-        styled, moved = add_noise(text, spans, Noise(locators=1), random.Random(seed))
-        values = tuple(styled[span.start : span.end] for span in moved)
-        form = re.sub("H\\.|Heft|Nr\\.|No\\.|no\\.|n\\.|fasc\\.", "LABEL", styled)
-        forms.add((form, values))
-    assert forms == {
-        ("J Fict. 2001;12, LABEL 3:45.", ("12", "3", "45")),
-        ("J Fict. 2001;LABEL 3:45.", ("3", "45")),
-        ("J Fict. 2001; (3):45.", ("3", "45")),
-    }
+    styled, moved = add_noise(text, spans, Noise(locators=1), random.Random(0))
+    assert [styled[span.start : span.end] for span in moved] == ["12", "3", "45"]
+    assert "(" not in styled
+    assert ")" not in styled
 
 
 @given(
