@@ -25,7 +25,7 @@ TYPE = "type:"
 NOTHING = -100
 # A work has one of each.
 _ONE_EACH = ("article-title", "chapter-title", "source", "issue")
-# What may stand between two parts of one: a full stop or a quotation mark, such; not a bracket.
+# What may stand between two parts of one, such as a full stop or a quotation mark; not a bracket.
 _BETWEEN = re.compile(r"(?:[^\w(\[]|_){0,4}")
 # Annotations that do not split their names have these in place of a name's parts.
 WHOLE_PEOPLE = frozenset({"person-group", "string-name"})
