@@ -21,8 +21,7 @@ from pydantic import Field
 from reno_dspy.annotation_files import Answer, Form, write_answers
 from reno_dspy.annotation_log import Known, alone
 from reno_dspy.citation import MAX_CHARACTERS, read
-from reno_dspy.errors import InputError, JobError
-from reno_dspy.evaluate import HOPELESS
+from reno_dspy.errors import HOPELESS, InputError, JobError
 from reno_dspy.labels import Labelled, split_labels
 from reno_dspy.progress import Bar, bar
 from reno_dspy.projection import ILLEGAL

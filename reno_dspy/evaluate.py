@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from reno_dspy.dataset import Dataset, Row
-from reno_dspy.errors import InputError, JobError
+from reno_dspy.errors import HOPELESS, InputError, JobError
 from reno_dspy.progress import Bar, bar
 from reno_dspy.report import Report, citation_table, report_scores, score_records
 from reno_dspy.rundir import JsonlLog, RunDir, write_json, write_text
@@ -25,8 +25,6 @@ from reno_dspy.systems import Completion, System
 from reno_dspy.systems.options import SystemOptions
 from reno_dspy.tracker import Run, Tracker
 
-# So many failures and nothing else: the rest would fail as well.
-HOPELESS = 20
 PREDICTIONS = "predictions.jsonl"
 REPORT = "report.json"
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from reno_dspy.errors import JobError
-from reno_dspy.evaluate import HOPELESS
+from reno_dspy.errors import HOPELESS, JobError
 from reno_dspy.parallel import in_threads
 from reno_dspy.progress import bar
 from reno_dspy.rundir import JsonlLog
