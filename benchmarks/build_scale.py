@@ -20,12 +20,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from reno_dspy.build_config import STAGES, BuildConfig
-from reno_dspy.build_report import COMPOSITION
-from reno_dspy.corpora.manifest import Entry
-from reno_dspy.dataset import Row, load
-from reno_dspy.pipeline import Pipeline
-from reno_dspy.stages import StageStore, Tally
+from reno_dspy.build.card import COMPOSITION
+from reno_dspy.build.config import STAGES, BuildConfig
+from reno_dspy.build.stages import Pipeline
+from reno_dspy.build.store import StageStore, Tally
+from reno_dspy.data.corpus import Entry
+from reno_dspy.data.dataset import Row, load
 
 PER_ARTICLE = 60
 PLATFORMS = {"scielo": 60, "redalyc": 28, "ore": 5, "pkp": 7}

@@ -17,12 +17,12 @@ import pypdfium2
 from markitdown import StreamInfo
 from rapidfuzz import fuzz
 
-from reno_dspy.citation import parse
-from reno_dspy.documents import markitdown
-from reno_dspy.extraction import without_furniture
-from reno_dspy.jats import JatsReference, read_article
-from reno_dspy.matching import THRESHOLD, similarity
-from reno_dspy.rendering import renderings
+from reno_dspy.build.match import THRESHOLD, similarity
+from reno_dspy.build.pdf.convert import markitdown
+from reno_dspy.build.references.find import without_furniture
+from reno_dspy.jats.article import JatsReference, read_article
+from reno_dspy.jats.citation import parse
+from reno_dspy.jats.print_styles import renderings
 
 _WIDENINGS = (-0.15, -0.1, -0.05, -0.02, 0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25)
 

@@ -24,11 +24,11 @@ from typing import Any
 
 import click
 
-from reno_dspy.citation import FIELDS
-from reno_dspy.dataset import SPLITS, Row, load, read_records, save
-from reno_dspy.rundir import write_text
-from reno_dspy.systems.crf import SHIPPED, Crf
-from reno_dspy.systems.crf_training import measure
+from reno_dspy.base.rundir import write_text
+from reno_dspy.data.dataset import SPLITS, Row, load, read_records, save
+from reno_dspy.jats.citation import FIELDS
+from reno_dspy.systems.crf.model import SHIPPED, Crf
+from reno_dspy.systems.crf.training import measure
 
 SPLIT_FILES = ("scielo", "ore", "pmc")
 OTHERS = ("excite", "linkedbooks", "grobid", "anystyle")

@@ -56,10 +56,10 @@ def main(references: int, at_once: int, rounds: int) -> None:
 
 def with_evaluate(url: str, texts: list[str], at_once: int) -> float:
     """Seconds that `reno evaluate` takes, from the first request to the last written answer."""
-    from reno_dspy.dataset import Row
-    from reno_dspy.evaluate import EvaluateConfig, answer
-    from reno_dspy.rundir import JsonlLog
-    from reno_dspy.tracker import NullRun
+    from reno_dspy.base.rundir import JsonlLog
+    from reno_dspy.base.tracker import NullRun
+    from reno_dspy.data.dataset import Row
+    from reno_dspy.measure.job import EvaluateConfig, answer
 
     rows = tuple(Row(None, text, ANSWER, "made", citing_article_id=text) for text in texts)
     with tempfile.TemporaryDirectory() as folder:
@@ -77,8 +77,8 @@ def with_dspy(url: str, texts: list[str], at_once: int) -> float:
     """Seconds of the same program, called without the evaluation around it."""
     import dspy
 
-    from programs.adapter import PlainAdapter
     from programs.annotate import AnnotateReference
+    from programs.chat_format import PlainAdapter
     from programs.lm import make_lm
 
     system = _system(url)

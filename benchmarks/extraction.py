@@ -14,11 +14,11 @@ from pathlib import Path
 
 from convert import findable
 
-from reno_dspy.build_steps import reference_forms
-from reno_dspy.documents import Converter
-from reno_dspy.extraction import extract, verify, without_furniture
-from reno_dspy.jats import read_article
-from reno_dspy.matching import match
+from reno_dspy.build.match import match
+from reno_dspy.build.pdf.convert import Converter
+from reno_dspy.build.references.find import extract, verify, without_furniture
+from reno_dspy.build.steps import reference_forms
+from reno_dspy.jats.article import read_article
 
 
 def main() -> None:

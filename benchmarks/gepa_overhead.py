@@ -22,15 +22,15 @@ from typing import Any
 
 import dspy
 
-from programs.adapter import PlainAdapter
 from programs.annotate import AnnotateReference
+from programs.chat_format import PlainAdapter
 from programs.config import LMSpec, Objective, OptimizeConfig
-from programs.feedback import make_metric
 from programs.lm import make_lm
-from programs.optimize import optimize
+from programs.optimize.feedback import make_metric
+from programs.optimize.job import optimize
 from programs.prompts import load
-from reno_dspy.dataset import Row
-from reno_dspy.rundir import RunDir
+from reno_dspy.base.rundir import RunDir
+from reno_dspy.data.dataset import Row
 from tracking.mlflow_tracker import MlflowTracker
 
 STORE = f"sqlite:///{Path(tempfile.mkdtemp()) / 'mlflow.db'}"

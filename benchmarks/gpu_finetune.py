@@ -86,7 +86,7 @@ def pack(
     here as a package, and for rows that would not be asked there as here.
     """
     from finetune.recipe import RECIPES
-    from reno_dspy.config import find_recipe
+    from reno_dspy.base.config import find_recipe
 
     file = find_recipe(recipe, RECIPES)
     job = describe(file, data, sets)
@@ -112,12 +112,12 @@ def describe(recipe: Path, data: Path, sets: Sequence[str]) -> dict[str, Any]:
     reference, and every row is checked to be asked alike that way.
     """
     from finetune.base import EMBEDDED, TINY
-    from finetune.data import load_data
     from finetune.recipe import FinetuneConfig
+    from finetune.training.data import load_data
     from programs import prompts
-    from programs.adapter import render_messages
-    from reno_dspy.config import resolve
-    from reno_dspy.errors import InputError
+    from programs.chat_format import render_messages
+    from reno_dspy.base.config import resolve
+    from reno_dspy.base.errors import InputError
 
     if not data.exists():
         raise InputError(f"{data} does not exist; --data must be here, so that it can travel.")

@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from reno_dspy.tracker import NullRun
+from reno_dspy.base.tracker import NullRun
 
 # FLOP/s of dense bfloat16 matrix products, from NVIDIA's data sheets.
 PEAKS = {"H100": 989e12, "H200": 989e12, "A100": 312e12, "L4": 121e12}
@@ -61,13 +61,13 @@ def main() -> None:
 
 
 def offer_prompts(messages: Sequence[dict[str, str]]) -> None:
-    """Stand in for `programs.adapter`, whose DSPy is not here, with what `pack` rendered and checked."""
+    """Stand in for `programs.chat_format`, whose DSPy is not here: what `pack` rendered and checked."""
     *beginning, last = messages
 
     def render_messages(prompt: object, reference: str) -> list[dict[str, str]]:
         return [*beginning, {**last, "content": reference}]
 
-    module = ModuleType("programs.adapter")
+    module = ModuleType("programs.chat_format")
     module.render_messages = render_messages  # type: ignore[attr-defined]
     sys.modules[module.__name__] = module
 
@@ -124,7 +124,7 @@ def _measured_peak(size: int = 8192, products: int = 20) -> float:
 def configured(job: Mapping[str, Any], out: str, **changes: Any) -> Any:
     """The packed recipe, writing into the folder `out`; `changes` are top-level options."""
     from finetune.recipe import FinetuneConfig
-    from reno_dspy.config import resolve
+    from reno_dspy.base.config import resolve
 
     flags = {"data": job["data"], "out": Path(out)}
     config = resolve(FinetuneConfig, Path("recipe.yaml"), flags, job["sets"])
@@ -138,8 +138,8 @@ def configured(job: Mapping[str, Any], out: str, **changes: Any) -> Any:
 
 def with_steps(config: Any, seconds_a_step: float, until: float, steps: int | None) -> Any:
     """As many steps as end before `until`, at most the recipe's epochs, measured three times."""
-    from finetune.data import load_data
-    from finetune.loop import steps_of
+    from finetune.training.data import load_data
+    from finetune.training.loop import steps_of
 
     each, after = (READING_SECONDS, 0.0) if config.tagger else (WRITING_SECONDS, QWEN_SECONDS)
     reserve = SAVING_SECONDS + after + (MEASUREMENTS * each if config.dev.rows else 0)
@@ -153,7 +153,7 @@ def with_steps(config: Any, seconds_a_step: float, until: float, steps: int | No
 def timed(config: Any, peak: float | None) -> dict[str, Any]:
     """Train by `config`; speed, utilization and memory."""
     from finetune.base import resolve_base
-    from finetune.data import load_data
+    from finetune.training.data import load_data
 
     gc.collect()
     if torch.cuda.is_available():
@@ -184,7 +184,7 @@ def job_of(config: Any) -> Callable[..., Any]:
         from finetune.tagger.train import train_tagger
 
         return train_tagger
-    from finetune.sft import finetune
+    from finetune.training.sft import finetune
 
     return finetune
 

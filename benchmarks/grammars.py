@@ -39,8 +39,8 @@ def changed(gold: str) -> Iterator[str]:
 def cases(data: str, limit: int) -> Iterator[dict[str, Any]]:
     """Grammars with what they must allow and refuse, then a text for each of `LENGTHS`."""
     from programs.constrain import copy_grammar, wellformed_grammar
-    from reno_dspy.dataset import load
-    from reno_dspy.projection import project
+    from reno_dspy.data.dataset import load
+    from reno_dspy.jats.spans import project
 
     rows = load(data, None, limit).rows
     for row in rows:

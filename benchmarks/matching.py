@@ -14,8 +14,8 @@ import time
 
 from rapidfuzz.distance import Levenshtein
 
-from reno_dspy.dataset import load
-from reno_dspy.matching import THRESHOLD, match
+from reno_dspy.build.match import THRESHOLD, match
+from reno_dspy.data.dataset import load
 
 
 def plain_loop(extracted: list[str], annotated: list[str]) -> list[tuple[int, int]]:

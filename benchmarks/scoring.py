@@ -19,8 +19,8 @@ from typing import TypeVar
 
 import click
 
-from reno_dspy.dataset import read_records
-from reno_dspy.report import make_report, score_records
+from reno_dspy.data.dataset import read_records
+from reno_dspy.measure.report import make_report, score_records
 
 T = TypeVar("T")
 CITATIONS = 10_000

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import click
 
-from finetune.embedded import EmbeddedSystem, shipped_adapter
+from finetune.serving.embedded import EmbeddedSystem, shipped_adapter
 from finetune.tagger.system import Tagger
-from reno_dspy.dataset import Row, load
-from reno_dspy.report import make_report
+from reno_dspy.data.dataset import Row, load
+from reno_dspy.measure.report import make_report
 from reno_dspy.systems import Completion, System
-from reno_dspy.systems.crf import Crf
+from reno_dspy.systems.crf.model import Crf
 
 
 @click.command()

@@ -20,7 +20,7 @@ import click
 from evaluating import ANSWER, _system, endpoint
 
 if TYPE_CHECKING:
-    from reno_dspy.tracker import Tracker
+    from reno_dspy.base.tracker import Tracker
 
 
 @click.command()
@@ -46,8 +46,8 @@ def leaderboard_of(runs: int) -> None:
 
 def fill_store(runs: int) -> None:
     """Write evaluation runs with all their metrics."""
-    from reno_dspy.report import make_report
-    from reno_dspy.tracker import DataRef
+    from reno_dspy.base.tracker import DataRef
+    from reno_dspy.measure.report import make_report
     from tracking.mlflow_tracker import MlflowTracker
 
     record = {"xml": ANSWER, "prediction": ANSWER, "plaintext": "Smith", "error": None}
@@ -64,7 +64,7 @@ def fill_store(runs: int) -> None:
 
 def overhead(folder: Path, references: int, rounds: int) -> None:
     """Seconds of whole evaluations, in turn with and without tracking."""
-    from reno_dspy.tracker import NullTracker
+    from reno_dspy.base.tracker import NullTracker
     from tracking.mlflow_tracker import MlflowTracker
 
     best = {"without": float("inf"), "with": float("inf")}
@@ -82,8 +82,8 @@ def overhead(folder: Path, references: int, rounds: int) -> None:
 
 def evaluate_once(url: str, references: int, out: Path, tracker: Tracker) -> float:
     """Seconds of one evaluation, scoring and report included."""
-    from reno_dspy.dataset import Dataset, Row
-    from reno_dspy.evaluate import EvaluateConfig, evaluate
+    from reno_dspy.data.dataset import Dataset, Row
+    from reno_dspy.measure.job import EvaluateConfig, evaluate
 
     texts = [f"Smith A. On things {i}. J Made Up. 2014;{i}." for i in range(references)]
     rows = tuple(Row(None, text, ANSWER, "made", citing_article_id=text) for text in texts)

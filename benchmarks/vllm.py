@@ -27,14 +27,14 @@ import httpx
 import serving
 
 from finetune.base import EMBEDDED
-from finetune.embedded import SHIPPED
 from finetune.manifest import PROMPT
+from finetune.serving.embedded import SHIPPED
 from programs.annotate import load_system
-from reno_dspy.citation import MalformedXml, collapse, parse, text_of
-from reno_dspy.dataset import load, splits_of
-from reno_dspy.evaluate import PREDICTIONS, EvaluateConfig, evaluate
+from reno_dspy.base.tracker import NullTracker
+from reno_dspy.data.dataset import load, splits_of
+from reno_dspy.jats.citation import MalformedXml, collapse, parse, text_of
+from reno_dspy.measure.job import PREDICTIONS, EvaluateConfig, evaluate
 from reno_dspy.systems import Constrain
-from reno_dspy.tracker import NullTracker
 
 ENVIRONMENT = {
     "VLLM_CPU_KVCACHE_SPACE": "1",

@@ -14,7 +14,7 @@ from transformers.utils import logging
 
 from finetune.base import Base
 from finetune.manifest import Adapter
-from reno_dspy.errors import InputError
+from reno_dspy.base.errors import InputError
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from reno_dspy.config import Config
+from reno_dspy.base.config import Config
 
 RECIPES = Path(__file__).parent / "recipes"
 

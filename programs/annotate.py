@@ -13,12 +13,12 @@ from typing import Any
 import dspy
 
 from programs import prompts
-from programs.adapter import Annotate, PlainAdapter
+from programs.chat_format import Annotate, PlainAdapter
 from programs.config import SYSTEMS, LMSpec, SystemRecipe
 from programs.constrain import grammar, violation
 from programs.lm import check_endpoint, explain, make_lm
 from programs.prompts import Prompt
-from reno_dspy.config import find_recipe, resolve
+from reno_dspy.base.config import find_recipe, resolve
 from reno_dspy.systems import Completion, Constrain
 
 _UNCONSTRAINED = (

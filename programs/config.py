@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from reno_dspy.config import Config
+from reno_dspy.base.config import Config
 
 SYSTEMS = Path(__file__).parent / "recipes" / "systems"
 JOBS = Path(__file__).parent / "recipes" / "optimize"

@@ -3,7 +3,7 @@
     reno evaluate --system RECIPE --constrain copy --data DATA --out DIR
 
 `copy` is a reference's own text, to the character, with tags between its words, nested as
-`reno_dspy.projection.render` nests them: such an answer is valid XML and changes nothing. `wellformed`
+`reno_dspy.jats.spans.render` nests them: such an answer is valid XML and changes nothing. `wellformed`
 is the same elements around any text. Neither can stop an answer from being cut by its token limit.
 
 The `copy` grammar is regular: one rule for each word and each element that it may stand in, so it
@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from functools import cache
 from xml.sax.saxutils import escape
 
-from reno_dspy.citation import MalformedXml, parse
-from reno_dspy.placing import NAME_PARTS
-from reno_dspy.projection import LEAVES, render
+from reno_dspy.jats.align import NAME_PARTS
+from reno_dspy.jats.citation import MalformedXml, parse
+from reno_dspy.jats.spans import LEAVES, render
 from reno_dspy.systems import Constrain
 
 _MEMBERS = ("collab", "etal")

@@ -6,10 +6,10 @@ import re
 
 import dspy
 
-from programs.adapter import PlainAdapter
 from programs.annotate import load_recipe
+from programs.chat_format import PlainAdapter
 from programs.lm import LMSpec, explain, make_lm
-from reno_dspy.errors import JobError
+from reno_dspy.base.errors import JobError
 
 UNKNOWN = "und"  # ISO 639-2, undetermined
 

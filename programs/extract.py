@@ -12,12 +12,12 @@ from collections.abc import Sequence
 import dspy
 
 from programs import prompts
-from programs.adapter import PlainAdapter
 from programs.annotate import last_usage, load_recipe
+from programs.chat_format import PlainAdapter
 from programs.lm import LMSpec, explain, make_lm
 from programs.prompts import Prompt
-from reno_dspy.errors import JobError
-from reno_dspy.extraction import reference_section
+from reno_dspy.base.errors import JobError
+from reno_dspy.build.references.find import reference_section
 
 # Characters of a piece that the LM is shown at once, and of it what the next piece repeats.
 CHUNK_CHARS, CHUNK_OVERLAP = 3500, 700

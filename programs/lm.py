@@ -32,7 +32,7 @@ from dspy.utils.exceptions import (
 )
 
 from programs.config import LMSpec as LMSpec
-from reno_dspy.errors import InputError, JobError
+from reno_dspy.base.errors import InputError, JobError
 
 # Errors of the endpoint, not of one request: the next request would meet them as well.
 ENDPOINT_ERRORS = (

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from reno_dspy.citation import FIELDS
 from reno_dspy.cli import main
-from reno_dspy.report import MEASURES
+from reno_dspy.jats.citation import FIELDS
+from reno_dspy.measure.report import MEASURES
 from tests.tracking.browser import CHROMIUM, MlflowUi, browser_page
 from tests.tracking.run_files import (
     logged,

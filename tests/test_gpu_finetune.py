@@ -16,14 +16,14 @@ from torch import nn
 from transformers import AutoModelForCausalLM
 
 from finetune.base import TINY, resolve_base
-from finetune.data import load_data
 from finetune.manifest import load_adapter
 from finetune.recipe import RECIPES, FinetuneConfig, Lora
+from finetune.training.data import load_data
 from programs import prompts
-from programs.adapter import render_messages
-from reno_dspy.config import resolve
-from reno_dspy.errors import InputError
-from reno_dspy.rundir import cache_dir
+from programs.chat_format import render_messages
+from reno_dspy.base.config import resolve
+from reno_dspy.base.errors import InputError
+from reno_dspy.base.rundir import cache_dir
 
 ROOT = Path(__file__).resolve().parents[1]
 # Python starts with this: the finder does as if the packages were not installed.

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from reno_dspy.rundir import JsonlLog
-from reno_dspy.tracker import DataRef
+from reno_dspy.base.rundir import JsonlLog
+from reno_dspy.base.tracker import DataRef
 from tracking.environment import about, scrub, versions
 
 Event = dict[str, Any]
@@ -119,7 +119,7 @@ class Journal:
 
 
 class JournalRun:
-    """A run that tells its journal (`reno_dspy.tracker.Run`)."""
+    """A run that tells its journal (`reno_dspy.base.tracker.Run`)."""
 
     def __init__(self, journal: Journal, key: str) -> None:
         self._journal = journal

@@ -1,4 +1,4 @@
-"""The tracker that writes to MLflow (`reno_dspy.tracker.Tracker`).
+"""The tracker that writes to MLflow (`reno_dspy.base.tracker.Tracker`).
 
 Every job passes it to what it runs; nothing else in the project writes runs. Run ids are explicit
 everywhere: there is no global active run that threads could confuse. What a job tells goes to the
@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from reno_dspy.errors import InputError, JobError
+from reno_dspy.base.errors import InputError, JobError
 from tracking.journal import Journal, JournalRun, open_run
 from tracking.machine import watching_the_machine
 from tracking.sender import Sender

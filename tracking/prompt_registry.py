@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reno_dspy.errors import InputError, JobError
+from reno_dspy.base.errors import InputError, JobError
 from tracking.store import open_client, open_existing, public_uri, store_uri
 
 SCHEME = "prompts:/"

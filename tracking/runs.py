@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from reno_dspy.errors import InputError
+from reno_dspy.base.errors import InputError
 from tracking.journal import STATE
 from tracking.store import experiment_ids, public_uri, store_uri
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from reno_dspy.errors import JobError
+from reno_dspy.base.errors import JobError
 from tracking.store import artifact_root, open_client, prepare_environment, public_uri
 
 HOST = "127.0.0.1"

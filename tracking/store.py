@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reno_dspy.errors import InputError, JobError
+from reno_dspy.base.errors import InputError, JobError
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient

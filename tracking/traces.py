@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reno_dspy.errors import InputError, JobError
-from reno_dspy.evaluate import PREDICTIONS
-from reno_dspy.metric import PROFILES, CitationScore, compare
-from reno_dspy.progress import bar
-from reno_dspy.rundir import JsonlLog, read_config
+from reno_dspy.base.errors import InputError, JobError
+from reno_dspy.base.progress import bar
+from reno_dspy.base.rundir import JsonlLog, read_config
+from reno_dspy.measure.job import PREDICTIONS
+from reno_dspy.measure.metric import PROFILES, CitationScore, compare
 from tracking.runs import run_id_of
 from tracking.store import open_existing, store_uri
 

@@ -13,8 +13,8 @@ from finetune.recipe import TaggerOptions
 from finetune.tagger.encoding import Encoded, encode, pad
 from finetune.tagger.labels import TYPE, Labels, best_legal, joined
 from finetune.tagger.model import score
-from reno_dspy.projection import render
-from reno_dspy.systems.crf import spans_of
+from reno_dspy.jats.spans import render
+from reno_dspy.systems.crf.model import spans_of
 
 # Tokens of one forward pass, padding included; more would take memory and little less time.
 _BATCH_TOKENS = 1_024

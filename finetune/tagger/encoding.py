@@ -9,7 +9,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from reno_dspy.systems.crf_tokens import Token, tokenize
+from reno_dspy.systems.tokens import Token, tokenize
 
 # How a word sees what follows it: not at all; in a second copy of the reference, whose words have all
 # of the first before them; or directly, without the causal mask.

@@ -1,6 +1,6 @@
 """What a tagger may say of a word: BIO labels over fields, and publication types of the whole.
 
-A word is a token of `reno_dspy.systems.crf_tokens`. The publication type is read at the end of the
+A word is a token of `reno_dspy.systems.tokens`. The publication type is read at the end of the
 reference, by the same head.
 """
 
@@ -15,10 +15,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from finetune.rows import Lesson
-from reno_dspy.projection import Span
-from reno_dspy.systems.crf import OUTSIDE, field_of, labels_of
-from reno_dspy.systems.crf_tokens import Token
+from finetune.training.rows import Lesson
+from reno_dspy.jats.spans import Span
+from reno_dspy.systems.crf.model import OUTSIDE, field_of, labels_of
+from reno_dspy.systems.tokens import Token
 
 TYPE = "type:"
 # The target where there is nothing to learn, by transformers' convention.

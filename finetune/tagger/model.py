@@ -12,12 +12,12 @@ from transformers.utils import logging
 
 from finetune.base import Base
 from finetune.cpu import halve_linears, has_bfloat16
-from finetune.loop import lora_config
 from finetune.manifest import Adapter
 from finetune.models import old_names_allowed
 from finetune.recipe import Lora, TaggerOptions
 from finetune.tagger.encoding import attention
-from reno_dspy.errors import InputError
+from finetune.training.loop import lora_config
+from reno_dspy.base.errors import InputError
 
 HEAD = "score"
 

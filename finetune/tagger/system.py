@@ -16,8 +16,8 @@ from finetune.models import load_tokenizer
 from finetune.recipe import TaggerOptions
 from finetune.tagger.annotating import Annotator
 from finetune.tagger.model import trained_model
-from reno_dspy.errors import InputError
-from reno_dspy.projection import render
+from reno_dspy.base.errors import InputError
+from reno_dspy.jats.spans import render
 from reno_dspy.systems import Completion
 
 SHIPPED = Path(__file__).parents[1] / "adapters" / "tagger"

@@ -16,9 +16,15 @@ from torch import Tensor
 from transformers import TrainingArguments, set_seed
 
 from finetune.base import Base, resolve_base
-from finetune.callbacks import BEST, best_of
-from finetune.data import TrainingData
-from finetune.loop import (
+from finetune.models import load_tokenizer, old_names_allowed
+from finetune.recipe import FinetuneConfig, TaggerOptions
+from finetune.tagger.annotating import Annotator
+from finetune.tagger.encoding import encode, pad
+from finetune.tagger.labels import NOTHING, Labels, labels_for
+from finetune.tagger.model import new_model, score
+from finetune.training.callbacks import BEST, best_of
+from finetune.training.data import TrainingData
+from finetune.training.loop import (
     CHECKPOINTS,
     FinetuneResult,
     conclude,
@@ -29,20 +35,14 @@ from finetune.loop import (
     tracked,
     trainer_options,
 )
-from finetune.measure import summary
-from finetune.models import load_tokenizer, old_names_allowed
-from finetune.order import OrderedTrainer
-from finetune.recipe import FinetuneConfig, TaggerOptions
-from finetune.rows import Lesson, RowsReport, make_lessons
-from finetune.save import ADAPTER, save_adapter
-from finetune.tagger.annotating import Annotator
-from finetune.tagger.encoding import encode, pad
-from finetune.tagger.labels import NOTHING, Labels, labels_for
-from finetune.tagger.model import new_model, score
-from reno_dspy.dataset import Row
-from reno_dspy.metric import compare
-from reno_dspy.rundir import RunDir, write_json
-from reno_dspy.tracker import Run, Tracker
+from finetune.training.measure import summary
+from finetune.training.order import OrderedTrainer
+from finetune.training.rows import Lesson, RowsReport, make_lessons
+from finetune.training.save import ADAPTER, save_adapter
+from reno_dspy.base.rundir import RunDir, write_json
+from reno_dspy.base.tracker import Run, Tracker
+from reno_dspy.data.dataset import Row
+from reno_dspy.measure.metric import compare
 
 # Token ids and targets of one reference.
 Record = dict[str, list[int]]

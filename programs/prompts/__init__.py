@@ -15,9 +15,9 @@ from typing import Any
 import yaml
 from pydantic import ValidationError, field_validator
 
-from reno_dspy.config import Config
-from reno_dspy.errors import InputError
-from reno_dspy.rundir import write_json
+from reno_dspy.base.config import Config
+from reno_dspy.base.errors import InputError
+from reno_dspy.base.rundir import write_json
 
 SHIPPED = Path(__file__).parent
 

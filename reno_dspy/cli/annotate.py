@@ -12,9 +12,9 @@ from typing import IO
 
 import click
 
-from reno_dspy.annotate import AnnotateConfig, annotate, read_references
+from reno_dspy.annotate.job import AnnotateConfig, annotate, read_references
+from reno_dspy.base.errors import InputError
 from reno_dspy.cli.options import job_options
-from reno_dspy.errors import InputError
 
 
 @click.command("annotate")
@@ -79,9 +79,9 @@ def _some(references: Iterator[str], name: str) -> Iterator[str]:
 
 
 def _from_pdf(path: Path) -> list[str]:
-    from reno_dspy.documents import Converter
-    from reno_dspy.extraction import extract
-    from reno_dspy.segmentation import Numbered
+    from reno_dspy.build.pdf.convert import Converter
+    from reno_dspy.build.references.cut import Numbered
+    from reno_dspy.build.references.find import extract
 
     with Converter(workers=1) as converter:
         (document,) = converter.convert([path])

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reno_dspy.build_config import BuildConfig
+from reno_dspy.build.config import BuildConfig
 from reno_dspy.cli.options import job_options
 
 if TYPE_CHECKING:
-    from reno_dspy.build import Built
-    from reno_dspy.build_steps import Describer, Extractor
+    from reno_dspy.build.job import Built
+    from reno_dspy.build.steps import Describer, Extractor
 
 
 def _path_as_corpus(job: Callable[..., None]) -> Callable[..., None]:
@@ -38,7 +38,7 @@ def command(config: BuildConfig, *, fresh: bool, tracking: bool) -> None:
     The output directory is the data set (`--data OUT` of the other commands); the rows of every
     stage, with the reason of everything dropped, are in OUT/stages.
     """
-    from reno_dspy.build import build
+    from reno_dspy.build.job import build
     from reno_dspy.cli.tracking import open_tracker
 
     built = build(
@@ -72,7 +72,7 @@ def _show(built: Built) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from reno_dspy.build_report import stage_lines
+    from reno_dspy.build.card import stage_lines
 
     table = Table(title="Build")
     for column in ("stage", "in", "out", "dropped", "why"):

@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tracking.compare import Compared
+    from tracking.compare.job import Compared
 
 
 @click.command("compare")
@@ -43,7 +43,7 @@ def command(
     from rich.console import Console
 
     from reno_dspy.cli.tracking import open_tracker
-    from tracking.compare import compare
+    from tracking.compare.job import compare
 
     compared = compare(
         runs,
@@ -57,8 +57,8 @@ def command(
 
 
 def _show(compared: Compared, console: Console) -> None:
-    from tracking.compare import NAME
-    from tracking.tables import (
+    from tracking.compare.job import NAME
+    from tracking.compare.tables import (
         PUBLISHED_NOTE,
         terminal_answers,
         terminal_comparison,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from reno_dspy.errors import InputError
+from reno_dspy.base.errors import InputError
 
 CORPUS = Path(__file__).resolve().parents[2] / "examples" / "corpus" / "corpus.tsv"
 

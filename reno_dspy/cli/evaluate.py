@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from reno_dspy.cli.options import job_options
-from reno_dspy.evaluate import EvaluateConfig
+from reno_dspy.measure.job import EvaluateConfig
 from reno_dspy.systems import System
 
 
@@ -23,8 +23,8 @@ def command(config: EvaluateConfig, *, fresh: bool, tracking: bool) -> None:
     from reno_dspy.cli.systems import open_system
     from reno_dspy.cli.tables import print_report
     from reno_dspy.cli.tracking import open_tracker
-    from reno_dspy.dataset import load, splits_of
-    from reno_dspy.evaluate import evaluate
+    from reno_dspy.data.dataset import load, splits_of
+    from reno_dspy.measure.job import evaluate
 
     split = config.split or ("test" if "test" in splits_of(config.data) else None)
     dataset = load(config.data, split, config.limit, config.seed)
@@ -39,7 +39,7 @@ def command(config: EvaluateConfig, *, fresh: bool, tracking: bool) -> None:
 
 
 def _trace(run_dir: Path, count: str, system: System) -> None:
-    from programs.adapter import render_messages
+    from programs.chat_format import render_messages
     from tracking.traces import log_traces
 
     prompt = getattr(system, "prompt", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from reno_dspy.cli.options import job_options
-from reno_dspy.corpora.fetch_config import FetchConfig
+from reno_dspy.fetch.config import FetchConfig
 
 
 @click.command("fetch")
@@ -14,10 +14,10 @@ def command(config: FetchConfig, *, fresh: bool, tracking: bool) -> None:
     """Fetch a platform's articles as PDF and JATS, into a corpus for `reno build`.
 
     Asks each host at most once a second, obeys robots.txt and Retry-After, continues partial files.
-    Where a platform keeps its files stands in reno_dspy/corpora/platforms.yaml, to be edited.
+    Where a platform keeps its files stands in reno_dspy/fetch/platforms.yaml, to be edited.
     """
     from reno_dspy.cli.tracking import open_tracker
-    from reno_dspy.corpora.fetch import fetch
+    from reno_dspy.fetch.job import fetch
 
     fetched = fetch(config, open_tracker(tracking), fresh=fresh)
     for error, count in fetched.errors.most_common():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from reno_dspy.dataset import Row
+    from reno_dspy.data.dataset import Row
 
 Reasons = tuple[str, ...]
 
@@ -27,8 +27,8 @@ def command(pairs: str, split: str | None, as_json: bool, keep: Path | None) -> 
     Every rule of the paper's section 2.3 is applied; a pair that fails any is rejected. With --json,
     a line has `id`, `verdict` (keep or reject) and `reasons`; without, the tally is printed.
     """
-    from reno_dspy.dataset import load
-    from reno_dspy.filters import check
+    from reno_dspy.build.filters import check
+    from reno_dspy.data.dataset import load
 
     rows = load(pairs, split).rows
     reasons = [check(row.plaintext, row.xml) for row in rows]
@@ -44,7 +44,7 @@ def command(pairs: str, split: str | None, as_json: bool, keep: Path | None) -> 
 
 
 def _write_kept(path: Path, rows: Sequence[Row], reasons: Sequence[Reasons]) -> None:
-    from reno_dspy.rundir import write_text
+    from reno_dspy.base.rundir import write_text
 
     kept = (asdict(row) for row, given in zip(rows, reasons, strict=True) if not given)
     write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept))
@@ -54,7 +54,7 @@ def _print_tally(rows: Sequence[Row], reasons: Sequence[Reasons]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from reno_dspy.filters import tally
+    from reno_dspy.build.filters import tally
 
     console = Console()
     table = Table("reason", "pairs", "of failed pairs", "of all reasons", title="Rejected pairs")

@@ -11,7 +11,7 @@ from finetune.recipe import RECIPES, FinetuneConfig
 from reno_dspy.cli.options import job_options
 
 if TYPE_CHECKING:
-    from finetune.loop import FinetuneResult
+    from finetune.training.loop import FinetuneResult
 
 
 @click.command("finetune")
@@ -23,14 +23,14 @@ def command(config: FinetuneConfig, *, fresh: bool, tracking: bool) -> None:
     writing XML) or a YAML file. Writes OUT/adapter (weights, manifest, model card), which `reno serve`
     and `reno evaluate --adapter` take; running the same command again resumes.
     """
-    from finetune.data import load_data
-    from finetune.processes import processes
+    from finetune.training.data import load_data
+    from finetune.training.processes import processes
     from reno_dspy.cli.tracking import open_tracker
 
     if config.tagger:
         from finetune.tagger.train import train_tagger as train
     else:
-        from finetune.sft import finetune as train
+        from finetune.training.sft import finetune as train
     result = train(config, load_data(config), open_tracker(tracking), fresh=fresh)
     if processes().is_main_process:
         _print(config, result)

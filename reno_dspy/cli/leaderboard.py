@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from reno_dspy.citation import FIELDS
+from reno_dspy.jats.citation import FIELDS
 
 RANKED_BY = (*FIELDS, "overall")
 MEASURES = ("recall_lenient", "precision_lenient", "recall_strict", "precision_strict")
@@ -22,10 +22,10 @@ def command(data: str | None, profile: str, measure: str, field: str, published:
 
     from rich.console import Console
 
-    from tracking.leaderboard import leaderboard
-    from tracking.results import published_results
+    from tracking.compare.leaderboard import leaderboard
+    from tracking.compare.results import published_results
+    from tracking.compare.tables import PUBLISHED_NOTE, terminal_table
     from tracking.store import open_existing
-    from tracking.tables import PUBLISHED_NOTE, terminal_table
 
     board = leaderboard(open_existing(), data, profile, measure, field)
     rows = [

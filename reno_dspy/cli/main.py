@@ -12,7 +12,7 @@ import sys
 import click
 
 from reno_dspy import __version__
-from reno_dspy.errors import RenoError
+from reno_dspy.base.errors import RenoError
 
 # Name -> what `reno --help` says of it. `reno_dspy.cli.NAME` holds the command `command`.
 COMMANDS = {

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from programs.config import JOBS, LMSpec, OptimizeConfig
+from reno_dspy.base.errors import InputError, JobError
 from reno_dspy.cli.options import job_options
-from reno_dspy.errors import InputError, JobError
 
 if TYPE_CHECKING:
-    from programs.candidates import OptimizeResult
+    from programs.optimize.candidates import OptimizeResult
+    from programs.optimize.subsets import Sample
     from programs.prompts import Prompt
-    from programs.subsets import Sample
-    from reno_dspy.rundir import RunDir
-    from reno_dspy.tracker import Tracker
+    from reno_dspy.base.rundir import RunDir
+    from reno_dspy.base.tracker import Tracker
 
 
 @click.command("optimize")
@@ -30,13 +30,13 @@ def command(config: OptimizeConfig, *, fresh: bool, tracking: bool) -> None:
     command again resumes, and no answer of the student is paid twice.
     """
     from programs import prompts
-    from programs.budget import plan_job
-    from programs.candidates import write_report
-    from programs.final import measure_on_test
-    from programs.optimize import finished
+    from programs.optimize.budget import plan_job
+    from programs.optimize.candidates import write_report
+    from programs.optimize.job import finished
+    from programs.optimize.on_test import measure_on_test
+    from reno_dspy.base.rundir import RunDir
     from reno_dspy.cli.prompts import local_prompt
     from reno_dspy.cli.tracking import open_tracker
-    from reno_dspy.rundir import RunDir
 
     if config.final and config.program != "annotate":
         raise InputError("--final measures annotation; there is no evaluation of the extraction.")
@@ -63,10 +63,10 @@ def _sample(config: OptimizeConfig, split: str) -> Sample:
     """The items of `split` that the job works on; `test` is not among the splits asked for."""
     size = config.train_size if split == "train" else config.dev_size
     if config.program == "extract":
-        from programs.chunks import load_chunks
+        from programs.optimize.chunks import load_chunks
 
         return load_chunks(config.data, split, size, config.seed)
-    from programs.subsets import load_subset
+    from programs.optimize.subsets import load_subset
 
     return load_subset(config.data, split, size, config.stratify, config.seed)
 
@@ -82,7 +82,7 @@ def _search(
 ) -> OptimizeResult:
     """Run the job under a tracked run and register what it found."""
     from programs.lm import make_lm
-    from programs.optimize import optimize
+    from programs.optimize.job import optimize
 
     student, reflection = lms
     name = f"{prompt.name} for {config.student} on {train.ref.name}"
@@ -100,7 +100,7 @@ def _search(
 
 def _register(result: OptimizeResult, run_id: str) -> None:
     """Put seed and best prompt into MLflow's registry; a store that fails fails no job."""
-    from programs.adapter import render_messages
+    from programs.chat_format import render_messages
     from tracking.prompt_registry import register_prompt
 
     seed, best = result.candidates[0].prompt, result.best.prompt
@@ -120,7 +120,7 @@ def _language_models(config: OptimizeConfig) -> Iterator[tuple[LMSpec, LMSpec]]:
     from finetune.base import EMBEDDED
 
     if config.student in ("embedded", EMBEDDED) and config.api_base is None:
-        from finetune.serve import local_server
+        from finetune.serving.job import local_server
 
         with local_server(EMBEDDED, None, config.out / "server.log") as endpoint:
             spec = LMSpec(model=f"openai/{endpoint.model}", api_base=endpoint.api_base)

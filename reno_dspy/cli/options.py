@@ -12,7 +12,7 @@ import click
 import yaml
 from pydantic.fields import FieldInfo
 
-from reno_dspy.config import Config, find_recipe, resolve
+from reno_dspy.base.config import Config, find_recipe, resolve
 
 Job = Callable[..., None]
 _SCALARS: dict[Any, click.ParamType[Any, Any]] = {

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from reno_dspy.review import Corrected
+    from reno_dspy.measure.review.sample import Corrected
 
 
 @click.group("review")
@@ -41,7 +41,7 @@ def export_command(run_dir: Path, n: int, seed: int, profile: str | None, out: P
     OUT/review.html works without a network and keeps verdicts in the browser; OUT/review.csv is the
     same for a spreadsheet. Verdicts are `right` (the gold lacks it), `wrong` and `unclear`.
     """
-    from reno_dspy.review import draw, export
+    from reno_dspy.measure.review.sample import draw, export
 
     sample = draw(run_dir, n, seed, profile)
     table, page = export(sample, out)
@@ -67,7 +67,7 @@ def import_command(verdicts: Path, run: Path | None, as_json: bool, tracking: bo
     import json
     from dataclasses import asdict
 
-    from reno_dspy.review_run import table
+    from reno_dspy.measure.review.verdicts import table
 
     result = _kept(verdicts, run) if tracking else _read(verdicts)
     if as_json:
@@ -81,14 +81,14 @@ def import_command(verdicts: Path, run: Path | None, as_json: bool, tracking: bo
 
 
 def _read(verdicts: Path) -> dict[str, Corrected]:
-    from reno_dspy.review import read_verdicts
+    from reno_dspy.measure.review.sample import read_verdicts
 
     return read_verdicts(verdicts)
 
 
 def _kept(verdicts: Path, run: Path | None) -> dict[str, Corrected]:
     from reno_dspy.cli.tracking import open_tracker
-    from reno_dspy.review_run import keep_review, run_of
+    from reno_dspy.measure.review.verdicts import keep_review, run_of
     from tracking.runs import run_id_of
 
     run = run or run_of(verdicts)

@@ -19,7 +19,7 @@ def log(run_dir: Path) -> None:
 
     For runs made with --no-tracking, and for those whose tracking server went away.
     """
-    from reno_dspy.errors import InputError
+    from reno_dspy.base.errors import InputError
     from tracking.mlflow_tracker import log_run_dir
     from tracking.store import public_uri, store_uri
 
@@ -34,7 +34,7 @@ def log(run_dir: Path) -> None:
 @click.option("--count", default="20", show_default=True, help="How many references, or `all`.")
 def trace(run_dir: Path, count: str) -> None:
     """Write one MLflow trace a reference of a finished evaluation: asked, answered, field hits."""
-    from reno_dspy.errors import InputError
+    from reno_dspy.base.errors import InputError
     from tracking.traces import log_traces
 
     if count != "all" and not count.isdigit():
@@ -99,7 +99,7 @@ def clean_(dry_run: bool, delete_failed: bool) -> None:
 @command.command("published")
 def published() -> None:
     """Put the paper's tables 1-4 into MLflow as runs tagged `published`, beside the evaluations."""
-    from tracking.published import import_published
+    from tracking.compare.published import import_published
     from tracking.store import open_client, open_existing, public_uri, store_uri
 
     open_client()  # a new local store is made

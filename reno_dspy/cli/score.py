@@ -18,11 +18,11 @@ def command(predictions: Path, profile: str, as_json: bool) -> None:
 
     Rows need `xml` (the gold) and `prediction` (the raw text); more columns give more slices.
     """
+    from reno_dspy.base.errors import InputError
     from reno_dspy.cli.tables import print_report
-    from reno_dspy.dataset import read_records
-    from reno_dspy.errors import InputError
-    from reno_dspy.evaluate import PREDICTIONS
-    from reno_dspy.report import make_report
+    from reno_dspy.data.dataset import read_records
+    from reno_dspy.measure.job import PREDICTIONS
+    from reno_dspy.measure.report import make_report
 
     file = predictions / PREDICTIONS if predictions.is_dir() else predictions
     records = list(read_records(file))

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reno_dspy.errors import InputError
+from reno_dspy.base.errors import InputError
 
 if TYPE_CHECKING:
     from finetune.base import Base
     from finetune.manifest import Adapter
-    from finetune.serve import Endpoint
+    from finetune.serving.job import Endpoint
 
 
 @click.command("serve")
@@ -60,8 +60,8 @@ def command(
     BASE is `smollm2-135m` (ships), a model directory or a hub id. Runs until Ctrl-C or SIGTERM. What
     follows `--` goes to vLLM as it is: `reno serve BASE -- --gpu-memory-utilization 0.5`.
     """
-    from finetune.serve import find_models, serve_cpu
-    from finetune.vllm import find_python, serve_vllm
+    from finetune.serving.job import find_models, serve_cpu
+    from finetune.serving.vllm import find_python, serve_vllm
 
     found, checked = find_models(base, adapters)
     if merge is not None:
@@ -97,7 +97,7 @@ def _merge(base: Base, adapters: list[Adapter], out: Path) -> None:
 
 
 def _print(endpoints: list[Endpoint], adapters: list[Adapter]) -> None:
-    from finetune.serve import write_recipe
+    from finetune.serving.job import write_recipe
 
     for endpoint, adapter in zip_longest(endpoints, adapters):
         recipe = write_recipe(endpoint, adapter)

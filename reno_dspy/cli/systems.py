@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from reno_dspy.base.errors import InputError
 from reno_dspy.cli.prompts import local_prompt
-from reno_dspy.errors import InputError
 from reno_dspy.systems import System
 from reno_dspy.systems.options import SystemOptions
 
@@ -56,11 +56,11 @@ def _parser(options: SystemOptions) -> System:
 
         return Tagger(options.adapter or SHIPPED_TAGGER)
     if options.system == "crf" or options.system.endswith(CRF_MODEL):
-        from reno_dspy.systems.crf import SHIPPED, Crf
+        from reno_dspy.systems.crf.model import SHIPPED, Crf
 
         return Crf(SHIPPED if options.system == "crf" else Path(options.system))
     if options.system == "grobid":
-        from reno_dspy.systems.grobid import Grobid
+        from reno_dspy.systems.grobid.client import Grobid
 
         return Grobid(options.api_base) if options.api_base else Grobid()
     from reno_dspy.systems.anystyle import AnyStyle
@@ -83,7 +83,7 @@ def _language_model(options: SystemOptions) -> System:
 
 @contextmanager
 def _embedded(options: SystemOptions, log: Path) -> Iterator[System]:
-    from finetune.embedded import EmbeddedSystem, shipped_adapter
+    from finetune.serving.embedded import EmbeddedSystem, shipped_adapter
 
     if options.api_base is not None:
         raise InputError(f"{options.system} starts its own server; for another, name a recipe.")

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from reno_dspy.report import FieldReport, Report
+from reno_dspy.measure.report import FieldReport, Report
 
 _COLUMNS = ("Field", "Gold", "Recall", "95% interval", "Strict", "Precision", "in gold")
 

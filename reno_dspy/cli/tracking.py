@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from reno_dspy.tracker import Tracker
+from reno_dspy.base.tracker import Tracker
 
 
 def open_tracker(tracking: bool) -> Tracker:

@@ -9,7 +9,7 @@ import click
 
 from reno_dspy.cli.options import job_options
 from reno_dspy.cli.tracking import open_tracker
-from reno_dspy.systems.crf_training import TrainCrfConfig
+from reno_dspy.systems.crf.training import TrainCrfConfig
 
 
 @click.command("train-crf")
@@ -20,9 +20,9 @@ def command(config: TrainCrfConfig, *, fresh: bool, tracking: bool) -> None:
     Its model is one file, OUT/crf.crfsuite, which `reno evaluate --system` takes; beside it, the
     manifest OUT/crf.json tells the data, their licences and the figures on --test.
     """
-    from reno_dspy.dataset import load
-    from reno_dspy.rundir import RunDir
-    from reno_dspy.systems.crf_training import train
+    from reno_dspy.base.rundir import RunDir
+    from reno_dspy.data.dataset import load
+    from reno_dspy.systems.crf.training import train
 
     data = load(config.data, config.split, config.limit, config.seed)
     test = load(config.test, config.test_split) if config.test else None

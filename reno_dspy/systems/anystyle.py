@@ -18,7 +18,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from reno_dspy.errors import InputError
+from reno_dspy.base.errors import InputError
 from reno_dspy.systems import Completion
 from reno_dspy.systems.assembly import Identifier, Person, assemble, page_range
 

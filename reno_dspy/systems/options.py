@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from reno_dspy.config import Config
+from reno_dspy.base.config import Config
 from reno_dspy.systems import Constrain
 
 

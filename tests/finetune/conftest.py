@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from finetune.data import load_data
-from finetune.loop import FinetuneResult
 from finetune.recipe import RECIPES, FinetuneConfig
-from finetune.sft import finetune
-from reno_dspy.config import resolve
-from reno_dspy.tracker import NullTracker, Tracker
+from finetune.training.data import load_data
+from finetune.training.loop import FinetuneResult
+from finetune.training.sft import finetune
+from reno_dspy.base.config import resolve
+from reno_dspy.base.tracker import NullTracker, Tracker
 
 _TITLES = (
     "On glass bees",

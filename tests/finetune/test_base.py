@@ -9,9 +9,9 @@ import pytest
 from transformers import AutoTokenizer
 
 from finetune.base import EMBEDDED, embedded_base, resolve_base
-from finetune.engine import Engine, Request
 from finetune.models import load_model, load_tokenizer, stop_tokens
-from reno_dspy.errors import InputError
+from finetune.serving.engine import Engine, Request
+from reno_dspy.base.errors import InputError
 
 
 def test_the_embedded_base_has_the_models_tokens() -> None:

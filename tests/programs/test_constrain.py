@@ -29,7 +29,7 @@ from programs.config import LMSpec
 from programs.constrain import copy_grammar, grammar, violation, wellformed_grammar
 from programs.prompts import load
 from reno_dspy.cli import main
-from reno_dspy.projection import Span, project, render
+from reno_dspy.jats.spans import Span, project, render
 from reno_dspy.systems import Constrain
 from tests.programs.conftest import Answer, Endpoint, completion
 

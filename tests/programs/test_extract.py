@@ -13,7 +13,7 @@ from programs.config import LMSpec
 from programs.describe import LMDescriber, read_language, read_yes
 from programs.extract import LMExtractor, chunks, merge, read_lines
 from programs.prompts import load
-from reno_dspy.errors import JobError
+from reno_dspy.base.errors import JobError
 
 REFERENCES = [
     f"{n}. Ferrand L, Quill A. Paper boats of the year {n}. J Imag Hydrol. {1900 + n};{n}(1):1-9."

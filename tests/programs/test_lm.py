@@ -12,7 +12,7 @@ import pytest
 from programs.annotate import LMSystem
 from programs.lm import LMSpec, check_endpoint, make_lm
 from programs.prompts import load
-from reno_dspy.errors import InputError, JobError
+from reno_dspy.base.errors import InputError, JobError
 from reno_dspy.systems import Completion
 
 

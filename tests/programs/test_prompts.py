@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from programs.prompts import Prompt, load, save, shipped
-from reno_dspy.errors import InputError
+from reno_dspy.base.errors import InputError
 
 
 def test_the_examples_lose_and_invent_nothing() -> None:

@@ -8,10 +8,10 @@ import pytest
 
 from programs import prompts
 from programs.annotate import load_recipe, load_system
-from programs.budget import plan_job
 from programs.config import JOBS, SYSTEMS, OptimizeConfig
-from reno_dspy.config import resolve
-from reno_dspy.errors import InputError
+from programs.optimize.budget import plan_job
+from reno_dspy.base.config import resolve
+from reno_dspy.base.errors import InputError
 
 # The language models of table 1.
 PAPER = {

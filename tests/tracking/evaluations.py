@@ -6,11 +6,11 @@ import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from reno_dspy.dataset import Dataset, Row
-from reno_dspy.evaluate import EvaluateConfig, evaluate
-from reno_dspy.report import Report
+from reno_dspy.base.tracker import Tracker
+from reno_dspy.data.dataset import Dataset, Row
+from reno_dspy.measure.job import EvaluateConfig, evaluate
+from reno_dspy.measure.report import Report
 from reno_dspy.systems import Completion
-from reno_dspy.tracker import Tracker
 
 TITLE = "Tides of a paper sea"
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from reno_dspy.report import MEASURES
+from reno_dspy.measure.report import MEASURES
 
 Metrics = dict[str, float]
 # Times and the machine's load: in MLflow only.

@@ -13,7 +13,7 @@ import pytest
 
 from tests.tracking.browser import CHROMIUM, MlflowUi, browser_page, look_at_evaluations
 from tests.tracking.evaluations import evaluate_scripted
-from tracking.compare import compare
+from tracking.compare.job import compare
 from tracking.mlflow_tracker import MlflowTracker
 from tracking.runs import all_runs, compare_link, link_of, run_id_of
 from tracking.store import open_client

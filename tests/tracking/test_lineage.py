@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 from mlflow.tracking import MlflowClient
 
+from reno_dspy.base.tracker import DataRef
 from reno_dspy.cli.lineage import command
-from reno_dspy.tracker import DataRef
 from tracking.lineage import NOTE, made_from, used_by
 from tracking.mlflow_tracker import MlflowTracker
 from tracking.runs import run_link

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reno_dspy.tracker import DataRef, Tracker
+from reno_dspy.base.tracker import DataRef, Tracker
 from tracking.journal import JournalTracker
 from tracking.mlflow_tracker import MlflowTracker, log_run_dir
 from tracking.store import experiment_ids, open_client

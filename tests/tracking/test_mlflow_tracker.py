@@ -15,7 +15,7 @@ import pytest
 from mlflow.entities import Run
 from mlflow.tracking import MlflowClient
 
-from reno_dspy.tracker import DataRef
+from reno_dspy.base.tracker import DataRef
 from tracking.journal import JournalTracker
 from tracking.mlflow_tracker import MlflowTracker, log_run_dir
 from tracking.store import open_client

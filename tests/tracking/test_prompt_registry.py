@@ -8,9 +8,9 @@ from pathlib import Path
 import mlflow
 import pytest
 
-from programs.adapter import render_messages
+from programs.chat_format import render_messages
 from programs.prompts import load
-from reno_dspy.errors import InputError
+from reno_dspy.base.errors import InputError
 from tracking.mlflow_tracker import MlflowTracker
 from tracking.prompt_registry import load_prompt, register_prompt
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from reno_dspy.base.errors import InputError
 from reno_dspy.cli.review import command
-from reno_dspy.errors import InputError
 from tests.tracking.evaluations import evaluate_scripted
 from tracking.lineage import used_by
 from tracking.mlflow_tracker import MlflowTracker

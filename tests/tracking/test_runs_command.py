@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from reno_dspy.base.errors import InputError
 from reno_dspy.cli.runs import command
-from reno_dspy.errors import InputError
 from tests.tracking.evaluations import evaluate_scripted
 from tracking.journal import JournalTracker
 from tracking.mlflow_tracker import MlflowTracker

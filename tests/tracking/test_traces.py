@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from mlflow.entities import Trace
 
-from reno_dspy.errors import InputError
-from reno_dspy.metric import compare
+from reno_dspy.base.errors import InputError
+from reno_dspy.measure.metric import compare
 from tests.tracking.evaluations import evaluate_scripted
 from tracking.journal import JournalTracker
 from tracking.mlflow_tracker import MlflowTracker

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from reno_dspy.dataset import Dataset
-from reno_dspy.evaluate import EvaluateConfig, evaluate
+from reno_dspy.data.dataset import Dataset
+from reno_dspy.measure.job import EvaluateConfig, evaluate
 from reno_dspy.systems import Completion
 from tests.tracking.evaluations import Scripted, evaluate_scripted, made_up_rows
 from tracking.mlflow_tracker import MlflowTracker, log_run_dir

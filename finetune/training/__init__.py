@@ -1,0 +1,1 @@
+"""Training: rows, SFT with LoRA, checkpoints, measuring on dev."""

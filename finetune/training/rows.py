@@ -1,0 +1,167 @@
+"""Pairs -> training rows, through the same rendering that inference uses.
+
+A row's prompt is what `programs.chat_format.render_messages` gives, byte for byte; its completion is the
+gold projected in place onto the plain text, so that fidelity is learnt. What could not be used is
+counted, by reason.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from finetune.recipe import Noise
+from finetune.training.noise import add_noise
+from programs.chat_format import render_messages
+from programs.prompts import Prompt
+from reno_dspy.data.dataset import Row
+from reno_dspy.jats.citation import FIELDS, MalformedXml
+from reno_dspy.jats.spans import Span, project, render
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A reference, the places of its gold fields and its publication type (None: not known)."""
+
+    plaintext: str
+    spans: tuple[Span, ...]
+    publication_type: str | None
+
+
+@dataclass(frozen=True)
+class TrainingRow:
+    """Chat messages that ask, and the answer to learn."""
+
+    prompt: list[dict[str, str]]
+    completion: str
+
+
+@dataclass
+class RowsReport:
+    """How many rows came in and are used, why others are not, and which values found no place."""
+
+    given: int = 0
+    used: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    unplaced: Counter[str] = field(default_factory=Counter)
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON values."""
+        return {
+            "given": self.given,
+            "used": self.used,
+            "dropped": dict(sorted(self.dropped.items())),
+            "unplaced_values": dict(sorted(self.unplaced.items())),
+        }
+
+
+def make_rows(
+    rows: Iterable[Row],
+    prompt: Prompt,
+    *,
+    licences: Sequence[str] = (),
+    complete_only: bool = True,
+    noise: Noise | None = None,
+    seed: int = 0,
+) -> tuple[list[TrainingRow], RowsReport]:
+    """Training rows in the order of `rows`, and what became of the others, as `make_lessons` does."""
+    lessons, report = make_lessons(
+        rows, licences=licences, complete_only=complete_only, noise=noise, seed=seed
+    )
+    made = [
+        TrainingRow(
+            render_messages(prompt, one.plaintext),
+            render(one.plaintext, one.spans, one.publication_type),
+        )
+        for one in lessons
+    ]
+    return made, report
+
+
+def make_lessons(
+    rows: Iterable[Row],
+    *,
+    licences: Sequence[str] = (),
+    complete_only: bool = True,
+    noise: Noise | None = None,
+    seed: int = 0,
+) -> tuple[list[Lesson], RowsReport]:
+    """What `rows` teach, in their order, and what became of those that teach nothing.
+
+    `licences` (empty: any) are those a row must have; `complete_only` leaves out rows of whose scored
+    fields a value found no place in the text, since they would teach to omit it.
+    """
+    report = RowsReport()
+    lessons = []
+    for number, row in enumerate(rows):
+        report.given += 1
+        rng = random.Random(f"{seed}:{number}")
+        found = _lesson(row, licences, complete_only, noise or Noise(), rng, report)
+        if isinstance(found, str):
+            report.dropped[found] += 1
+        else:
+            lessons.append(found)
+    report.used = len(lessons)
+    return lessons, report
+
+
+def drop_long(
+    rows: Sequence[TrainingRow], tokenizer: Any, max_length: int, report: RowsReport
+) -> list[TrainingRow]:
+    """The rows of at most `max_length` tokens. Nothing is cut; longer rows count as `too_long`."""
+    kept = [row for row in rows if length_of(row, tokenizer) <= max_length]
+    if len(kept) < len(rows):
+        report.dropped["too_long"] = len(rows) - len(kept)
+    report.used = len(kept)
+    return kept
+
+
+def length_of(row: TrainingRow, tokenizer: Any) -> int:
+    """Tokens of prompt and completion together, as they are trained on."""
+    turns = [*row.prompt, {"role": "assistant", "content": row.completion}]
+    return len(tokenizer.apply_chat_template(turns, return_dict=False))
+
+
+def to_records(rows: Sequence[TrainingRow], thinking: bool | None) -> list[dict[str, Any]]:
+    """TRL's prompt/completion records; `thinking` becomes the chat template's `enable_thinking`."""
+    extra = {} if thinking is None else {"chat_template_kwargs": {"enable_thinking": thinking}}
+    return [
+        {
+            "prompt": row.prompt,
+            "completion": [{"role": "assistant", "content": row.completion}],
+            **extra,
+        }
+        for row in rows
+    ]
+
+
+def _lesson(
+    row: Row,
+    licences: Sequence[str],
+    complete_only: bool,
+    noise: Noise,
+    rng: random.Random,
+    report: RowsReport,
+) -> Lesson | str:
+    """What the row teaches, or the reason why it teaches nothing."""
+    if licences and row.licence not in licences:
+        return "licence"
+    if not row.plaintext or not row.plaintext.strip():
+        return "no_plaintext"
+    try:
+        projection = project(row.plaintext, row.xml)
+    except MalformedXml:
+        return "malformed_xml"
+    except ValueError:
+        return "illegal_character"
+    lost = [name for name, _ in projection.missing]
+    report.unplaced.update(lost)
+    if complete_only and any(name in FIELDS for name in lost):
+        return "incomplete"
+    if not projection.spans:
+        return "no_fields"
+    reference, spans = add_noise(row.plaintext, projection.spans, noise, rng)
+    return Lesson(reference, tuple(spans), projection.publication_type)

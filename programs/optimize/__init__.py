@@ -1,0 +1,1 @@
+"""The GEPA job: optimizing a prompt with DSPy."""

@@ -1,0 +1,124 @@
+"""The budget of a GEPA job: what it allows, said before it starts, and the stoppers that keep it.
+
+A metric call is one reference annotated and scored. The seed prompt takes one call a dev reference,
+a proposal two minibatches (its parent's and its own), an accepted one all of dev besides.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from programs.config import Auto, Budget, OptimizeConfig
+from programs.optimize.answers import Spent
+from reno_dspy.base.errors import InputError, JobError
+
+# Accepted candidates that a budget by name makes room for, as in DSPy; and proposals for each.
+_CANDIDATES = {"light": 6, "medium": 12, "heavy": 18}
+_PROPOSALS_PER_CANDIDATE = 4
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The metric calls of a job and the proposals that they allow: at least, at most."""
+
+    metric_calls: int
+    dev: int
+    minibatch: int
+    at_least: int
+    at_most: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.metric_calls} metric calls: {self.dev} for the seed prompt on dev, then "
+            f"{self.at_least} to {self.at_most} proposals of {2 * self.minibatch} each, and "
+            f"{self.dev} more for each accepted one"
+        )
+
+
+def auto_calls(auto: Auto, dev: int, minibatch: int) -> int:
+    """The metric calls of a budget by name.
+
+    dev + candidates * (dev + 4 * 2 * minibatch): unlike DSPy's own formula it follows the minibatch.
+    """
+    return dev + _CANDIDATES[auto] * (dev + _PROPOSALS_PER_CANDIDATE * 2 * minibatch)
+
+
+def plan_job(config: OptimizeConfig, dev: int) -> Plan:
+    """The budget of a job over `dev` references.
+
+    Raises InputError unless it is given in exactly one way and allows enough proposals.
+    """
+    if (config.auto is None) == (config.max_metric_calls is None):
+        raise InputError(
+            "Give the budget once: --auto or --max-metric-calls. What the recipe gives is taken back "
+            "with --set auto=null or --set max_metric_calls=null."
+        )
+    calls = config.max_metric_calls or auto_calls(config.auto or "light", dev, config.minibatch)
+    return plan(calls, dev, config.minibatch, config.budget.min_proposals)
+
+
+def plan(metric_calls: int, dev: int, minibatch: int, min_proposals: int) -> Plan:
+    """What `metric_calls` allow. Raises InputError when that is fewer than `min_proposals`.
+
+    A budget is soft: a proposal is begun as long as one call is left.
+    """
+    left = max(0, metric_calls - dev)
+    at_least = math.ceil(left / (2 * minibatch + dev))
+    at_most = math.ceil(left / (2 * minibatch))
+    if at_least < min_proposals:
+        needed = dev + (min_proposals - 1) * (2 * minibatch + dev) + 1
+        raise InputError(
+            f"{metric_calls} metric calls with {dev} dev references and minibatches of {minibatch} "
+            f"allow {at_least} proposals; {min_proposals} are wanted. Take at least "
+            f"--max-metric-calls {needed}, or a smaller --dev-size or --minibatch."
+        )
+    return Plan(metric_calls, dev, minibatch, at_least, at_most)
+
+
+class Stopper:
+    """GEPA's stop condition for the limits of a `Budget`; `reason` says which one was met."""
+
+    def __init__(self, budget: Budget, spent: Callable[[], Spent]) -> None:
+        self._budget = budget
+        self._spent = spent
+        self._start = time.monotonic()
+        self.reason: str | None = None
+
+    def __call__(self, gepa_state: Any) -> bool:
+        """Whether to stop now."""
+        limits, spent = self._budget, self._spent()
+        minutes = (time.monotonic() - self._start) / 60
+        if limits.max_minutes is not None and minutes >= limits.max_minutes:
+            self.reason = f"{limits.max_minutes:g} minutes"
+        elif limits.max_tokens is not None and spent.tokens >= limits.max_tokens:
+            self.reason = f"{limits.max_tokens:,} tokens"
+        elif limits.max_cost is not None and _known(spent) >= limits.max_cost:
+            self.reason = f"${limits.max_cost:g}"
+        elif limits.patience is not None and _without_gain(gepa_state) >= limits.patience:
+            self.reason = f"{limits.patience} proposals without a better candidate"
+        return self.reason is not None
+
+
+def _known(spent: Spent) -> float:
+    if spent.calls and spent.cost is None:
+        raise JobError(
+            "The price of these LMs is not known, so budget.max_cost cannot be kept. Limit tokens "
+            "instead (budget.max_tokens)."
+        )
+    return spent.cost or 0.0
+
+
+def _without_gain(state: Any) -> int:
+    """Iterations since the best candidate was found (GEPA counts them from -1 up)."""
+    scores = state.program_full_scores_val_set
+    best = max(range(len(scores)), key=scores.__getitem__)
+    found = [
+        entry["i"]
+        for entry in state.full_program_trace
+        if best in entry.get("new_program_indices", ())
+    ]
+    return int(state.i - (found[0] if found else -1))

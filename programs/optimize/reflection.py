@@ -1,0 +1,135 @@
+"""Reflection: a language model reads what went wrong and writes better instructions.
+
+One plain call: the instructions as they are, a few answers with feedback, and the rule that the new
+instructions stand between `<instructions>` and `</instructions>`. An answer that holds none, or that
+could not work, is counted as unusable; it ends nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dspy
+from dspy.utils.exceptions import LMError
+
+from programs.annotate import last_usage
+from programs.chat_format import PlainAdapter
+from programs.lm import explain
+from programs.optimize.answers import Answers, Spent, add_up
+from reno_dspy.base.rundir import JsonlLog
+
+# A reflection LM that fails this often in a row will not come back by itself.
+MAX_FAILURES_IN_A_ROW = 3
+
+_ANSWER = re.compile(r"<instructions>(.*?)(?:</instructions>|\Z)", re.DOTALL)
+_FENCE = re.compile(r"\A```[^\n]*\n(.*?)\n?```\Z", re.DOTALL)
+
+
+class Reflect(dspy.Signature):  # type: ignore[misc]
+    """You improve the instructions that a language model works by.
+
+    You get the instructions, and some of its answers with feedback. Find what the errors have in
+    common and write instructions that prevent them: general rules and knowledge about references,
+    not these very examples. Keep every rule on the form of the answer that the instructions have.
+    Copy no reference from the examples. Answer with the whole new instructions between
+    <instructions> and </instructions>, and with nothing else.
+    """
+
+    material: str = dspy.InputField()
+    answer: str = dspy.OutputField()
+
+
+class Proposer:
+    """GEPA's instruction proposer. Every proposal is kept, usable or not, and counted."""
+
+    def __init__(self, answers: Answers, log: JsonlLog, max_chars: int) -> None:
+        self._answers = answers
+        self._log = log
+        self._max_chars = max_chars
+        self._rows = log.read()
+        self._failures_in_a_row = 0
+        self._reflect = dspy.Predict(Reflect)
+
+    def __call__(
+        self,
+        candidate: Mapping[str, str],
+        reflective_dataset: Mapping[str, Sequence[Mapping[str, Any]]],
+        components_to_update: Sequence[str],
+    ) -> dict[str, str]:
+        """New instructions by component; one without a usable proposal is left out."""
+        proposals = {}
+        for name in components_to_update:
+            if reflective_dataset.get(name) and not self._answers.failure:
+                text = self._propose(candidate[name], reflective_dataset[name])
+                if text is not None:
+                    proposals[name] = text
+        return proposals
+
+    def counts(self) -> Counter[str]:
+        """Proposals by outcome: "usable" or the reason why not, earlier sessions included."""
+        return Counter(row["outcome"] for row in self._rows)
+
+    def spent(self) -> Spent:
+        """What all reflection calls took, earlier sessions included."""
+        return add_up(self._rows)
+
+    def _propose(self, current: str, examples: Sequence[Mapping[str, Any]]) -> str | None:
+        lm = dspy.settings.lm.copy()
+        try:
+            with dspy.context(lm=lm, adapter=PlainAdapter()):
+                answer = self._reflect(material=write_material(current, examples)).answer
+        except LMError as error:
+            self._failed(explain(error, lm))
+            return None
+        self._failures_in_a_row = 0
+        usage = last_usage(lm)
+        text, outcome = read_proposal(answer, current, self._max_chars)
+        if text is not None and usage["finish_reason"] == "length":
+            text, outcome = None, "cut off by the longest answer"
+        self._keep({"outcome": outcome, "answer": answer, **usage})
+        return text
+
+    def _failed(self, reason: str) -> None:
+        self._keep({"outcome": "request failed", "answer": reason})
+        self._failures_in_a_row += 1
+        if self._failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
+            self._answers.failure = f"The reflection LM failed again and again: {reason}"
+
+    def _keep(self, row: dict[str, Any]) -> None:
+        self._rows.append(row)
+        with self._log.appending() as log:
+            log.write(row)
+
+
+def write_material(current: str, examples: Sequence[Mapping[str, Any]]) -> str:
+    """What the reflection LM reads: the instructions, then answers with their feedback."""
+    parts = [f"THE INSTRUCTIONS:\n{current}"]
+    for number, example in enumerate(examples, start=1):
+        text = "\n".join(str(value) for value in example["Inputs"].values())
+        outputs = example["Generated Outputs"]
+        answer = "\n".join(map(str, outputs.values())) if isinstance(outputs, Mapping) else outputs
+        parts.append(
+            f"EXAMPLE {number}\nInput: {text}\nAnswer: {str(answer)[:2000]}\n"
+            f"Feedback: {example['Feedback']}"
+        )
+    return "\n\n".join(parts)
+
+
+def read_proposal(answer: str, current: str, max_chars: int) -> tuple[str | None, str]:
+    """The proposed instructions and "usable", or None and the reason why they are not."""
+    found = _ANSWER.search(answer)
+    if found is None:
+        return None, "no instructions in the answer"
+    text = found.group(1).strip()
+    fence = _FENCE.match(text)
+    text = fence.group(1).strip() if fence else text
+    if not text:
+        return None, "empty"
+    if len(text) > max_chars:
+        return None, f"longer than {max_chars} characters"
+    if text == current.strip():
+        return None, "unchanged"
+    return text, "usable"

@@ -1,0 +1,1 @@
+"""Annotating anybody's references with any system."""

@@ -1,0 +1,1 @@
+"""Building a benchmark data set from PDF + JATS pairs (the paper's section 2)."""

@@ -1,0 +1,69 @@
+"""The options of `reno build`, apart from the job so that the command line need not load it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import ClassVar, Literal, get_args
+
+from pydantic import Field
+
+from reno_dspy.base.config import Config
+from reno_dspy.build.describe import PAPER_COMPOSITION
+
+Draw = Literal["auto", "gumbel", "corrected"]
+StageName = Literal["convert", "extract", "match", "filter", "describe", "sample", "split"]
+STAGES: tuple[str, ...] = get_args(StageName)
+
+
+class BuildConfig(Config):
+    """Options of `reno build`."""
+
+    free: ClassVar[frozenset[str]] = frozenset(
+        {"out", "workers", "engine", "stage", "concurrency", "max_errors", "push_to_hub"}
+    )
+
+    corpus: Path = Field(
+        description="Manifest (TSV: id pdf xml source doi), or folder of NAME.pdf + NAME.xml."
+    )
+    out: Path = Field(description="Run directory and data set; an unfinished build is resumed.")
+    source: str | None = Field(None, description="Platform of articles whose manifest names none.")
+    limit: int | None = Field(None, ge=1, description="Build from the first so many articles.")
+    seed: int = Field(0, description="Seed of the sample and of the split.")
+    workers: int = Field(
+        default_factory=lambda: os.cpu_count() or 1, ge=1, description="Processes at once."
+    )
+    engine: Literal["local", "ray"] = Field(
+        "local", description="Where the work is done: processes here, or Ray."
+    )
+    extractor: str = Field(
+        "rules", description="`rules`, or the LM (name or YAML file) that extracts references."
+    )
+    describer: str = Field(
+        "rules", description="`rules`, or the LM that tells language and identifiers."
+    )
+    concurrency: int = Field(4, ge=1, description="Articles given to an LM at once.")
+    max_errors: float = Field(
+        0.2, ge=0, le=1, description="Stop when an LM fails on more than this share."
+    )
+    timeout_s: float = Field(60, gt=0, description="Seconds that converting one PDF may take.")
+    memory_mb: int = Field(2048, ge=256, description="Memory that converting one PDF may take.")
+    threshold: float = Field(0.75, ge=0, le=1, description="Lowest similarity of a match.")
+    n: int = Field(10_000, ge=1, description="Rows to sample (all of them when there are fewer).")
+    draw: Draw = Field(
+        "auto", description="By weights (gumbel), corrected for a small pool, or as needed (auto)."
+    )
+    target: dict[str, dict[str, float]] = Field(
+        default_factory=lambda: PAPER_COMPOSITION,
+        description="Wanted composition: feature -> value -> weight; the paper's unless given.",
+    )
+    train: float = Field(0.6, ge=0, le=1, description="Share of rows for training.")
+    dev: float = Field(
+        0.15, ge=0, le=1, description="Share of rows for choosing; test is the rest."
+    )
+    push_to_hub: str | None = Field(
+        None, description="Hub repository (OWNER/NAME) that the data set is uploaded to."
+    )
+    stage: StageName | None = Field(
+        None, description="Do this stage again (later ones follow where its rows changed)."
+    )

@@ -1,0 +1,1 @@
+"""From PDF to text with columns in reading order."""

@@ -1,0 +1,1 @@
+"""From text to reference strings, by rules."""

@@ -1,1 +1,0 @@
-"""Corpora: articles as PDF and JATS, on disk or fetched from a platform."""

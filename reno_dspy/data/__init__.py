@@ -1,0 +1,1 @@
+"""Pairs of reference and annotation on disk: data sets, splits, corpora."""

@@ -1,0 +1,1 @@
+"""Downloading a platform's articles into a corpus."""

@@ -1,0 +1,1 @@
+"""A reference as JATS: reading, placing, rendering, writing."""

@@ -1,0 +1,161 @@
+"""JATS articles: their metadata and reference lists, read without expanding or fetching anything."""
+
+from __future__ import annotations
+
+import copy
+import html
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from lxml import etree
+
+from reno_dspy.base.errors import InputError
+from reno_dspy.jats.citation import Element, collapse, name_of, read_values, text_of
+
+MAX_BYTES = 64 * 2**20
+_MIXED = frozenset({"mixed-citation", "citation"})
+_ELEMENT = frozenset({"element-citation", "nlm-citation"})
+_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+@dataclass(frozen=True)
+class JatsReference:
+    """One `ref` of a reference list.
+
+    `xml` is its gold: the tagged citation, where a `ref` has a plain `mixed-citation` beside an
+    `element-citation` the latter. `text` is what is matched with the PDF: the text of the
+    `mixed-citation`, or for `kind` "element" (no mixed citation at all) the bare element texts.
+    """
+
+    id: str
+    label: str | None
+    xml: str
+    text: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Article:
+    """A citing article: identity, language (`xml:lang`), kind, and its references in order."""
+
+    doi: str | None
+    language: str | None
+    article_type: str | None
+    is_preprint: bool
+    title: str | None
+    references: tuple[JatsReference, ...]
+
+
+def read_article(path: Path) -> Article:
+    """Read a JATS article.
+
+    Raises InputError for a missing or oversized file, malformed XML, declared entities (they are how
+    entity bombs and external entities come in), or a root that is not `article`.
+    """
+    root = parse_file(path)
+    if name_of(root) != "article":
+        raise InputError(f"{path} is not a JATS article: its root element is <{name_of(root)}>.")
+    kind = root.get("article-type")
+    return Article(
+        doi=_doi(root),
+        language=root.get(_LANG),
+        article_type=kind,
+        is_preprint="preprint" in (kind or "").lower(),
+        title=_first_text(root, "article-title"),
+        references=tuple(_references(root)),
+    )
+
+
+def parse_file(path: Path) -> Element:
+    """The root of a JATS file. Raises InputError as `read_article`."""
+    try:
+        size = path.stat().st_size
+        data = path.read_bytes() if size <= MAX_BYTES else b""
+    except OSError as error:
+        raise InputError(f"Cannot read {path}: {error.strerror}.") from error
+    if size > MAX_BYTES:
+        raise InputError(f"{path} has {size:,} bytes; a JATS article may have {MAX_BYTES:,}.")
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True,
+        remove_pis=True,
+    )  # fmt: skip
+    try:
+        root = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        raise InputError(f"{path} is not well-formed XML: {error}") from error
+    internal = root.getroottree().docinfo.internalDTD
+    if internal is not None and list(internal.iterentities()):
+        raise InputError(f"{path} declares XML entities, which are refused. Expand them first.")
+    _resolve_character_entities(root)
+    return root
+
+
+def _resolve_character_entities(root: Element) -> None:
+    """Put the character in place of `&nbsp;` and its like, which the (unread) JATS DTD defines."""
+    for entity in list(root.iter(etree.Entity)):
+        text = html.unescape(entity.text or "") + (entity.tail or "")
+        parent, previous = entity.getparent(), entity.getprevious()
+        if parent is None:
+            continue
+        if previous is None:
+            parent.text = (parent.text or "") + text
+        else:
+            previous.tail = (previous.tail or "") + text
+        parent.remove(entity)
+
+
+def _references(root: Element) -> Iterator[JatsReference]:
+    refs = [element for element in root.iter(etree.Element) if name_of(element) == "ref"]
+    for number, ref in enumerate(refs, start=1):
+        citations = [c for c in ref.iter(etree.Element) if name_of(c) in _MIXED | _ELEMENT]
+        mixed = [c for c in citations if name_of(c) in _MIXED]
+        elements = [c for c in citations if name_of(c) in _ELEMENT]
+        reference_id = ref.get("id") or f"ref{number}"
+        label = next((text_of(c) for c in ref if name_of(c) == "label"), None)
+        if len(mixed) == 1 and len(elements) == 1:
+            gold = elements[0] if not _is_tagged(mixed[0]) else mixed[0]
+            yield _reference(reference_id, label, gold, mixed[0])
+        else:
+            # Several works under one number (a, b, c) are several references.
+            chosen = mixed or elements
+            for part, citation in enumerate(chosen):
+                suffix = f".{part + 1}" if len(chosen) > 1 else ""
+                yield _reference(reference_id + suffix, label, citation, citation)
+
+
+def _reference(
+    reference_id: str, label: str | None, gold: Element, printed: Element
+) -> JatsReference:
+    kind = "mixed" if name_of(printed) in _MIXED else "element"
+    return JatsReference(reference_id, label, _serialize(gold), text_of(printed), kind)
+
+
+def _is_tagged(citation: Element) -> bool:
+    names = ("surname", "source", "article-title", "chapter-title", "collab", "year")
+    return sum(bool(values) for values in read_values(citation, names).values()) >= 2
+
+
+def _serialize(element: Element) -> str:
+    alone = copy.deepcopy(element)
+    alone.tail = None
+    etree.cleanup_namespaces(alone)
+    xml: str = etree.tostring(alone, encoding="unicode")
+    return xml
+
+
+def _doi(root: Element) -> str | None:
+    for element in _front(root).iter("{*}article-id"):
+        if element.get("pub-id-type") == "doi":
+            return text_of(element) or None
+    return None
+
+
+def _front(root: Element) -> Element:
+    front = root.find("{*}front")
+    return root if front is None else front
+
+
+def _first_text(root: Element, name: str) -> str | None:
+    element = next(_front(root).iter(f"{{*}}{name}"), None)
+    return None if element is None else collapse(text_of(element)) or None

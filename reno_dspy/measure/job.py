@@ -1,0 +1,227 @@
+"""Measure a system on a data set.
+
+    reno evaluate --system embedded --data DATA --out runs/embedded
+
+Answers are appended to `predictions.jsonl` as they come, so that a run killed at any moment resumes
+where it was. The report is made from that file alone: scoring again costs no call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from reno_dspy.base.errors import HOPELESS, InputError, JobError
+from reno_dspy.base.progress import Bar, bar
+from reno_dspy.base.rundir import JsonlLog, RunDir, write_json, write_text
+from reno_dspy.base.tracker import Run, Tracker
+from reno_dspy.data.dataset import Dataset, Row
+from reno_dspy.measure.report import Report, citation_table, report_scores, score_records
+from reno_dspy.systems import Completion, System
+from reno_dspy.systems.options import SystemOptions
+
+PREDICTIONS = "predictions.jsonl"
+REPORT = "report.json"
+
+
+class EvaluateConfig(SystemOptions):
+    """Options of `reno evaluate`."""
+
+    free: ClassVar[frozenset[str]] = frozenset(
+        {"out", "concurrency", "max_errors", "api_base", "trace"}
+    )
+
+    data: str = Field(description="Data set directory, .jsonl(.gz) or .parquet file, or hub id.")
+    out: Path = Field(description="Run directory; an unfinished run there is resumed.")
+    split: str | None = Field(None, description="Split to measure on (a directory's: test).")
+    limit: int | None = Field(None, ge=1, description="Measure on that many rows, drawn by --seed.")
+    seed: int = Field(0, description="Seed of the draw, and of the system where it takes one.")
+    profile: Literal["paper", "normalized"] = Field("paper", description="Metric profile.")
+    max_errors: float = Field(
+        0.2, ge=0, le=1, description="Stop when more than this share of the rows fails."
+    )
+    trace: str | None = Field(
+        None,
+        pattern=r"^(all|[1-9]\d*)$",
+        description="MLflow traces of the first N answers, or all.",
+    )
+
+
+def evaluate(
+    config: EvaluateConfig,
+    system: System,
+    dataset: Dataset,
+    tracker: Tracker,
+    *,
+    fresh: bool = False,
+) -> Report:
+    """Run `system` over `dataset` into `config.out` and report.
+
+    Raises InputError when the run directory holds another run or the data have no plain text,
+    JobError when more than `max_errors` of the rows fail; what was answered is kept.
+    """
+    _check_plaintext(dataset)
+    identity = {"data_digest": dataset.digest, "system_identity": dict(system.identity())}
+    wanted = config.identity() | identity
+    run_dir = RunDir.open(config.out, "evaluate", wanted, fresh=fresh)
+    name = f"{system.name} on {dataset.ref().name} ({len(dataset.rows)})"
+    with tracker.start("evaluate", name, run_dir=run_dir.path, config=wanted) as run:
+        _introduce(run, config, system, dataset)
+        records = answer(system, dataset.rows, run_dir.log(PREDICTIONS), config, run)
+        scores = score_records(records, config.profile)
+        report = report_scores(
+            records, scores, config.profile, system=system.name, identity=dict(system.identity()),
+            data=dataset.ref().name, data_digest=dataset.digest,
+        )  # fmt: skip
+        _keep(run_dir, run, records, citation_table(records, scores), report)
+    return report
+
+
+def answer(
+    system: System, rows: Sequence[Row], log: JsonlLog, config: EvaluateConfig, run: Run
+) -> list[dict[str, Any]]:
+    """Answers of `system` for every row, in order: those in `log` that did not fail, and new ones."""
+    done = {record["index"]: record for record in log.read()}
+    pending = [i for i in range(len(rows)) if i not in done or done[i]["error"] is not None]
+    if pending:
+        started = time.monotonic()
+        asyncio.run(_answer_pending(system, rows, pending, log, config))
+        run.metrics({"seconds": time.monotonic() - started})
+    records = {record["index"]: record for record in log.read()}
+    return [records[i] for i in range(len(rows))]
+
+
+async def _answer_pending(
+    system: System,
+    rows: Sequence[Row],
+    pending: Sequence[int],
+    log: JsonlLog,
+    config: EvaluateConfig,
+) -> None:
+    size = system.batch_size
+    batches = iter([pending[i : i + size] for i in range(0, len(pending), size)])
+    workers = min(config.concurrency or system.concurrency, -(-len(pending) // size))
+    done = len(rows) - len(pending)
+    with log.appending() as out, bar(f"evaluate {system.name}", len(rows), done) as progress:
+        meter = _Meter(progress, len(rows), config.max_errors)
+
+        async def work() -> None:
+            while meter.verdict is None and (batch := next(batches, None)):
+                completions = await system.annotate([rows[i].plaintext or "" for i in batch])
+                for i, completion in zip(batch, completions, strict=True):
+                    out.write(_record(i, rows[i], completion))
+                    meter.count(completion)
+
+        # What is under way when the verdict falls is waited for and kept.
+        await asyncio.gather(*(work() for _ in range(workers)))
+    if meter.verdict is not None:
+        raise meter.verdict
+
+
+class _Meter:
+    """Counts answers on the bar; has a `verdict` once too many have failed."""
+
+    verdict: JobError | None = None
+
+    def __init__(self, progress: Bar, total: int, max_errors: float) -> None:
+        self._progress, self._total, self._max_errors = progress, total, max_errors
+        self._started = time.monotonic()
+        self._errors = self._answers = self._tokens = 0
+
+    def count(self, completion: Completion) -> None:
+        self._answers += 1
+        self._errors += completion.error is not None
+        self._tokens += completion.completion_tokens or 0
+        seconds = max(time.monotonic() - self._started, 1e-9)
+        rates = f"{self._answers / seconds:.1f} refs/s"
+        if self._tokens:
+            rates += f", {self._tokens / seconds:.0f} tokens/s"
+        self._progress.advance(note=f"{self._errors} errors, {rates}")
+        hopeless = self._errors == self._answers >= HOPELESS and self._max_errors < 1
+        if hopeless or self._errors > self._max_errors * self._total:
+            self.verdict = JobError(
+                f"{self._errors} of {self._total} references failed, more than --max-errors "
+                f"{self._max_errors:g} allows. The last reason: {completion.error}\n"
+                "What was answered is kept; the same command resumes and tries the failed ones again."
+            )
+
+
+def _record(index: int, row: Row, completion: Completion) -> dict[str, Any]:
+    return {
+        "index": index,
+        "id": row.id,
+        "plaintext": row.plaintext,
+        "xml": row.xml,
+        "prediction": completion.text,
+        "error": completion.error,
+        "finish_reason": completion.finish_reason,
+        "prompt_tokens": completion.prompt_tokens,
+        "completion_tokens": completion.completion_tokens,
+        "latency_s": completion.latency_s,
+        "cost": completion.cost,
+        "source": row.source,
+        "citing_article": row.cluster,
+        "language": row.language,
+        "publication_type": row.publication_type,
+        "has_pid": row.has_pid,
+    }
+
+
+def _check_plaintext(dataset: Dataset) -> None:
+    without = sum(not row.plaintext for row in dataset.rows)
+    if without:
+        raise InputError(
+            f"{without} of {len(dataset.rows)} rows of {dataset.path} have no plain text to annotate."
+        )
+
+
+def _introduce(run: Run, config: EvaluateConfig, system: System, dataset: Dataset) -> None:
+    identity = system.identity()
+    uses = {f"uses.{key.removesuffix('_digest')}": identity[key] for key in _digests(identity)}
+    run.tags({
+        "system": system.name, "data": dataset.ref().name, "profile": config.profile,
+        "uses.data": dataset.digest, **uses,
+    })  # fmt: skip
+    run.data(dataset.ref(), "test")
+
+
+def _digests(identity: Any) -> Iterator[str]:
+    return (key for key in identity if key.endswith("_digest"))
+
+
+def _keep(
+    run_dir: RunDir, run: Run, records: Sequence[dict[str, Any]], table: str, report: Report
+) -> None:
+    """Write the run's results, whole, and tell the tracker; report.json comes last."""
+    JsonlLog(run_dir / PREDICTIONS).replace(records)
+    write_text(run_dir / "citations.csv", table)
+    write_json(run_dir / REPORT, report.to_json())
+    run.metrics(report.to_metrics())
+    for name in (PREDICTIONS, "citations.csv", REPORT):
+        run.artifact(run_dir / name)
+    run.describe(describe(report))
+
+
+def describe(report: Report) -> str:
+    """The result in a sentence and a table, in Markdown."""
+    lines = [
+        f"**{report.system}** on {report.data}: overall lenient recall "
+        f"{_shown(report.overall.recall_lenient)} over {report.n} references, valid XML "
+        f"{_shown(report.valid_xml)} (profile `{report.profile}`).",
+        "",
+        "| field | recall | strict recall | precision | gold |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for name, one in report.fields.items():
+        shares = (one.recall_lenient, one.recall_strict, one.precision_lenient)
+        lines.append(f"| {name} | {' | '.join(map(_shown, shares))} | {one.gold} |")
+    return "\n".join(lines) + "\n"
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"

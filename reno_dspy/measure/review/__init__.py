@@ -1,0 +1,1 @@
+"""Wrong values on a page for people to judge, and their verdicts read back."""

@@ -1,0 +1,1 @@
+"""The conditional random field that ships: the classical baseline."""

@@ -1,0 +1,194 @@
+"""Train the CRF: gold annotations placed on their plain text, tokens labelled, one model file.
+
+    reno train-crf --data train.jsonl --test test.jsonl --out runs/crf
+
+The run directory holds `crf.crfsuite`, the model, and `crf.json`, its manifest: data digest, licences,
+settings and, with `--test`, figures.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pycrfsuite
+from pydantic import Field
+
+from reno_dspy.base.config import Config
+from reno_dspy.base.errors import JobError
+from reno_dspy.base.progress import Bar, bar
+from reno_dspy.base.rundir import RunDir, write_bytes, write_json
+from reno_dspy.base.tracker import Run
+from reno_dspy.data.dataset import Dataset, Row
+from reno_dspy.jats.spans import Span, project
+from reno_dspy.measure.report import Report, make_report
+from reno_dspy.systems.crf.features import features
+from reno_dspy.systems.crf.model import Crf, field_of, labels_of
+from reno_dspy.systems.tokens import tokenize
+
+MODEL = "crf.crfsuite"
+MANIFEST = "crf.json"
+
+
+class TrainCrfConfig(Config):
+    """Options of `reno train-crf`."""
+
+    data: str = Field(description="Pairs to train on: a data set directory, file or hub id.")
+    split: str | None = Field(None, description="Split of --data.")
+    test: str | None = Field(None, description="Pairs to measure the finished model on.")
+    test_split: str | None = Field(None, description="Split of --test.")
+    out: Path = Field(description="Run directory.")
+    limit: int | None = Field(None, gt=0, description="Train on that many pairs, drawn at random.")
+    seed: int = Field(0, description="Seed of that draw.")
+    iterations: int = Field(100, gt=0, description="Most iterations of L-BFGS.")
+    l1: float = Field(0.1, ge=0, description="Weight of the L1 penalty (larger = smaller model).")
+    l2: float = Field(0.3, ge=0, description="Weight of the L2 penalty.")
+    min_count: int = Field(2, ge=1, description="Features seen less often are dropped.")
+    min_spans: int = Field(60, ge=1, description="Fields annotated less often are not learnt.")
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One reference and the places of its gold fields."""
+
+    plaintext: str
+    spans: tuple[Span, ...]
+
+
+def train(
+    data: Dataset, test: Dataset | None, run_dir: RunDir, run: Run, config: TrainCrfConfig
+) -> Path:
+    """Train a model and write it with its manifest into `run_dir`; return the model's path.
+
+    A finished run is not repeated. Raises JobError when no row of `data` can be used.
+    """
+    model = run_dir / MODEL
+    if (run_dir / MANIFEST).exists():
+        return model
+    run.data(data.ref(), "train")
+    lessons, unusable = _lessons(data.rows)
+    if not lessons:
+        raise JobError(f"No row of {data.path} has a plain text on which its fields can be placed.")
+    kept = _kept_fields(lessons, config.min_spans)
+    _fit(lessons, kept, model, config)
+    manifest = _manifest(data, unusable, kept, model, config)
+    if test is not None:
+        run.data(test.ref(), "test")
+        manifest["test"] = {"digest": test.digest, "rows": len(test.rows)}
+        report = measure(Crf(model), test.rows)
+        manifest["figures"] = figures(report)
+        run.metrics(report.to_metrics())
+    write_json(run_dir / MANIFEST, manifest)
+    run.artifact(model)
+    run.artifact(run_dir / MANIFEST)
+    return model
+
+
+def measure(model: Crf, rows: Sequence[Row]) -> Report:
+    """How `model` does on `rows` (profile `paper`); rows that it cannot annotate count as empty."""
+    records = []
+    for row in rows:
+        completion = model.complete(row.plaintext or "")
+        records.append(
+            {
+                "xml": row.xml,
+                "plaintext": row.plaintext,
+                "prediction": completion.text,
+                "error": completion.error,
+                "citing_article": row.cluster,
+                "source": row.source,
+            }
+        )
+    return make_report(records, system=model.name, identity=dict(model.identity()))
+
+
+def figures(report: Report) -> dict[str, dict[str, float | int | None]]:
+    """Lenient recall and precision (percent) and the number of gold values, by field."""
+    return {
+        name: {
+            "recall": field.recall_lenient,
+            "precision": field.precision_lenient,
+            "gold": field.gold,
+        }
+        for name, field in report.fields.items()
+    }
+
+
+def _lessons(rows: Sequence[Row]) -> tuple[list[Lesson], int]:
+    """What can be learnt from, and how many rows cannot."""
+    lessons = []
+    with bar("Placing gold fields", len(rows)) as progress:
+        for row in rows:
+            progress.advance()
+            try:
+                lessons.append(
+                    Lesson(row.plaintext or "", project(row.plaintext or "", row.xml).spans)
+                )
+            except ValueError:
+                continue  # Malformed gold, or characters that no XML can hold.
+    usable = [lesson for lesson in lessons if lesson.spans]
+    return usable, len(rows) - len(usable)
+
+
+def _kept_fields(lessons: Iterable[Lesson], min_spans: int) -> set[str]:
+    counts = Counter(field_of(span) for lesson in lessons for span in lesson.spans)
+    return {field for field, count in counts.items() if count >= min_spans}
+
+
+def _fit(lessons: Sequence[Lesson], kept: set[str], model: Path, config: TrainCrfConfig) -> None:
+    with bar("Training the CRF", config.iterations) as progress:
+        trainer = _Trainer(progress)
+        for lesson in lessons:
+            tokens = tokenize(lesson.plaintext)
+            trainer.append(features(tokens), labels_of(tokens, lesson.spans, kept))
+        trainer.set_params(
+            {
+                "c1": config.l1,
+                "c2": config.l2,
+                "max_iterations": config.iterations,
+                "feature.minfreq": config.min_count,
+            }
+        )
+        temporary = model.with_name(f".{model.name}.tmp")
+        trainer.train(str(temporary))
+    write_bytes(model, temporary.read_bytes())
+    temporary.unlink()
+
+
+class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]
+    """crfsuite's trainer, whose iterations move a progress bar."""
+
+    # The base class is made by Cython and takes its arguments in `__new__`.
+    def __new__(cls, progress: Bar) -> _Trainer:
+        made: _Trainer = super().__new__(cls)
+        return made
+
+    def __init__(self, progress: Bar) -> None:
+        super().__init__(verbose=False)
+        self._progress = progress
+
+    def message(self, message: str) -> None:
+        """Read one line of crfsuite's log."""
+        if self.logparser.feed(message) == "iteration":
+            loss = self.logparser.last_iteration["loss"]
+            self._progress.advance(note=f"loss {loss:,.0f}")
+
+
+def _manifest(
+    data: Dataset, unusable: int, kept: set[str], model: Path, config: TrainCrfConfig
+) -> dict[str, Any]:
+    return {
+        "model_sha256": hashlib.sha256(model.read_bytes()).hexdigest(),
+        "data": {"name": data.name, "digest": data.digest, "rows": len(data.rows)},
+        "rows_without_lesson": unusable,
+        "sources": dict(Counter(row.source for row in data.rows).most_common()),
+        "licences": dict(Counter(row.licence or "unknown" for row in data.rows).most_common()),
+        "fields": sorted(kept),
+        "settings": config.model_dump(include={"iterations", "l1", "l2", "min_count", "min_spans"}),
+        "versions": {"python-crfsuite": version("python-crfsuite")},
+    }

@@ -1,0 +1,1 @@
+"""GROBID over REST."""

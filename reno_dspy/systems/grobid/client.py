@@ -1,0 +1,138 @@
+"""GROBID over its REST API, without consolidation: what its models read, nothing looked up elsewhere.
+
+    docker run --rm --init -p 127.0.0.1:8070:8070 grobid/grobid:0.9.1-crf
+    reno evaluate --system grobid --data DATA
+
+References go to `/api/processCitationList` in batches. A batch that fails goes again one by one to
+`/api/processCitation`, so that one hostile reference costs one error row.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from time import perf_counter
+
+import httpx
+
+from reno_dspy.base.errors import InputError
+from reno_dspy.jats.citation import MalformedXml
+from reno_dspy.systems import Completion
+from reno_dspy.systems.grobid.tei import citation, citations
+
+# Server states that pass: all threads busy (503), a proxy's time-out or overload.
+_TRANSIENT = frozenset({429, 502, 503, 504})
+
+
+class RequestFailed(Exception):
+    """GROBID gave no usable answer to one request."""
+
+
+class Grobid:
+    """A GROBID server as a system.
+
+    `retries` more tries follow an overloaded or unreachable server, after `wait_s`, then twice that, ...
+    """
+
+    name = "grobid"
+
+    def __init__(
+        self,
+        url: str = "http://127.0.0.1:8070",
+        *,
+        batch_size: int = 16,
+        concurrency: int = 4,
+        timeout_s: float = 60.0,
+        retries: int = 5,
+        wait_s: float = 1.0,
+    ) -> None:
+        self.batch_size = batch_size
+        self.concurrency = concurrency
+        self._url = url.rstrip("/")
+        self._timeout_s = timeout_s
+        self._retries = retries
+        self._wait_s = wait_s
+
+    @cached_property
+    def _ssl(self) -> ssl.SSLContext:
+        return httpx.create_ssl_context()
+
+    def identity(self) -> Mapping[str, str]:
+        """The server's version. Raises InputError when no GROBID answers there."""
+        return {"model": f"grobid-{self._version}"}
+
+    @cached_property
+    def _version(self) -> str:
+        try:
+            answer = httpx.get(f"{self._url}/api/version", timeout=10, verify=self._ssl)
+            answer.raise_for_status()
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise InputError(
+                f"No GROBID answers at {self._url} ({error}). Start one, for instance with\n"
+                "  docker run --rm --init -p 127.0.0.1:8070:8070 grobid/grobid:0.9.1-crf\n"
+                "or name its address."
+            ) from error
+        return " ".join(answer.text.split())[:40]
+
+    async def annotate(self, references: Sequence[str]) -> list[Completion]:
+        """Annotate references; what GROBID cannot answer is an error row."""
+        lines = [" ".join(reference.split()) for reference in references]
+        async with httpx.AsyncClient(timeout=self._timeout_s, verify=self._ssl) as client:
+            together = await self._complete_all(client, lines) if len(lines) > 1 else None
+            # A batch that fails is asked one by one, to find out which reference is to blame.
+            return together or [await self._complete(client, line) for line in lines]
+
+    async def _complete_all(
+        self, client: httpx.AsyncClient, references: Sequence[str]
+    ) -> list[Completion] | None:
+        """All answers by one request; None when it fails."""
+        start = perf_counter()
+        try:
+            texts = await self._ask_list(client, references)
+        except (RequestFailed, MalformedXml, ValueError):
+            return None
+        latency = (perf_counter() - start) / len(references)
+        return [Completion(text, latency_s=latency) for text in texts]
+
+    async def _complete(self, client: httpx.AsyncClient, reference: str) -> Completion:
+        start = perf_counter()
+        try:
+            tei = await self._post(client, "processCitation", [reference])
+            text, error = citation(tei), None
+        except RequestFailed as failure:
+            text, error = "", str(failure)
+        except (MalformedXml, ValueError) as problem:
+            text, error = "", f"GROBID's answer is not TEI: {problem}"
+        return Completion(text, error=error, latency_s=perf_counter() - start)
+
+    async def _ask_list(self, client: httpx.AsyncClient, references: Sequence[str]) -> list[str]:
+        found = citations(await self._post(client, "processCitationList", references))
+        if len(found) != len(references):
+            raise RequestFailed(f"{len(found)} answers to {len(references)} references")
+        return found
+
+    async def _post(
+        self, client: httpx.AsyncClient, service: str, references: Sequence[str]
+    ) -> str:
+        """The TEI that a service answers, "" for "nothing found". Raises RequestFailed."""
+        form = {"citations": list(references), "consolidateCitations": "0"}
+        headers = {"Accept": "application/xml"}
+        problem = ""
+        for attempt in range(self._retries + 1):
+            if attempt:
+                await asyncio.sleep(self._wait_s * 2 ** (attempt - 1))
+            try:
+                answer = await client.post(f"{self._url}/api/{service}", data=form, headers=headers)
+            except httpx.TransportError as error:
+                problem = f"{type(error).__name__} {error}".strip()
+                continue
+            if answer.status_code == 204:
+                return ""
+            if answer.is_success:
+                return answer.text
+            problem = f"HTTP {answer.status_code} {answer.text[:200]}".strip()
+            if answer.status_code not in _TRANSIENT:
+                break
+        raise RequestFailed(f"GROBID, {service}: {problem}")

@@ -1,0 +1,311 @@
+"""The tagger: legal sequences, targets, context, training, and annotations that invent nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import re
+from collections.abc import Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from accelerate import Accelerator
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.torch import load_file
+
+from finetune.base import TINY, resolve_base
+from finetune.models import load_tokenizer
+from finetune.recipe import RECIPES, FinetuneConfig, Lora, TaggerOptions
+from finetune.serving.embedded import EmbeddedSystem
+from finetune.serving.job import find_models
+from finetune.tagger.encoding import Context, encode
+from finetune.tagger.labels import Labels, best_legal, joined, labels_for
+from finetune.tagger.model import new_model, score
+from finetune.tagger.system import Tagger
+from finetune.tagger.train import TaggerTrainer, train_tagger
+from finetune.training.data import load_data
+from finetune.training.loop import FinetuneResult
+from finetune.training.rows import Lesson
+from reno_dspy.base.config import resolve
+from reno_dspy.base.errors import InputError
+from reno_dspy.base.tracker import NullRun, NullTracker, Tracker
+from reno_dspy.cli.main import group
+from reno_dspy.jats.citation import parse, read, read_values, text_of
+from reno_dspy.jats.spans import Span, project
+from reno_dspy.systems.crf.model import spans_of
+from reno_dspy.systems.tokens import tokenize
+
+NAMES = ("O", "B-year", "I-year", "B-source", "I-source")
+
+
+def is_legal(labels: tuple[str, ...]) -> bool:
+    return all(
+        not label.startswith("I-") or (before != "O" and before[2:] == label[2:])
+        for before, label in zip(("O", *labels), labels, strict=False)
+    )
+
+
+@settings(max_examples=60)
+@given(st.lists(st.lists(st.integers(-9, 9), min_size=5, max_size=5), max_size=4))
+def test_the_best_legal_sequence_is_the_best_of_all_legal_ones(rows: list[list[int]]) -> None:
+    scores = np.array(rows, dtype=np.float32).reshape(len(rows), 5)
+    found = best_legal(scores, NAMES)
+    assert is_legal(tuple(found))
+
+    def total(labels: tuple[str, ...]) -> float:
+        return sum(float(scores[i, NAMES.index(label)]) for i, label in enumerate(labels))
+
+    every = itertools.product(NAMES, repeat=len(rows))
+    assert total(tuple(found)) == max(map(total, filter(is_legal, every)))
+
+
+def lesson(xml: str) -> Lesson:
+    plaintext = text_of(parse(xml))
+    projection = project(plaintext, xml)
+    return Lesson(plaintext, projection.spans, projection.publication_type)
+
+
+SPLIT = lesson(
+    '<mixed-citation publication-type="book"><person-group person-group-type="author"><string-name>'
+    "<surname>Veldt</surname>, <given-names>A.</given-names></string-name></person-group> "
+    "(<year>1999</year>). <source>Paper tides</source>.</mixed-citation>"
+)
+WHOLE = lesson(
+    '<mixed-citation publication-type="web"><person-group person-group-type="author">Marsh, B. and '
+    "Odd, C.</person-group> <source>Moss clocks</source>.</mixed-citation>"
+)
+
+
+def test_targets_say_what_is_known_and_leave_whole_names_open() -> None:
+    labels = labels_for([SPLIT, WHOLE], min_count=1)
+    assert labels.names[-2:] == ("type:book", "type:web")
+    words = tokenize(SPLIT.plaintext)
+    targets = labels.targets(words, SPLIT.spans)
+    said = [labels.names[target] for target in targets]
+    assert sorted(spans_of(words, said)) == sorted(SPLIT.spans)
+    words = tokenize(WHOLE.plaintext)
+    targets = labels.targets(words, WHOLE.spans)
+    assert [
+        word.text for word, t in zip(words, targets, strict=True) if t >= len(labels.names)
+    ] == (["Marsh", ",", "B", ".", "and", "Odd", ",", "C", "."])
+    parts = {"B-surname:author", "I-surname:author", "B-given-names:author", "I-given-names:author"}
+    for target, right in ((targets[0], parts), (targets[1], parts | {"O"})):
+        assert {name for name, is_right in zip(labels.names, labels.sets[target], strict=True)
+                if is_right} == right  # fmt: skip
+    assert labels.target_of_type("patent") == -100
+
+
+def test_a_title_is_one_over_punctuation_and_nothing_else() -> None:
+    text = "Fog». Moss (Odd) Salt 2001 2001"
+    spans = [Span(0, 3, "source"), Span(6, 10, "source"), Span(12, 15, "source"),
+             Span(17, 21, "article-title"), Span(22, 26, "year"), Span(27, 31, "year")]  # fmt: skip
+    assert joined(text, spans) == [Span(0, 10, "source"), *spans[2:]]
+
+
+@pytest.mark.parametrize("issue", ["Suppl. 2", "37.1", "Supplement_5", "Supplement_ 4"])
+def test_an_issue_is_one(issue: str) -> None:
+    first = Span(0, len(re.split(r"[._ ]", issue)[0]), "issue")
+    last = Span(len(issue) - 1, len(issue), "issue")
+    assert joined(issue, [first, last]) == [Span(0, len(issue), "issue")]
+
+
+@pytest.mark.parametrize("context", ["once", "twice", "both_ways"])
+def test_every_word_is_read_at_its_own_last_token(context: Context) -> None:
+    tokenizer = load_tokenizer(resolve_base(TINY))
+    reference = "Ångström—Veldt  A. 「Paper」 1999;12(3):e45–9. doi:10.1/x_y"
+    encoded = encode(reference, tokenizer, context)
+    start = len(encoded.ids) // 2 if context == "twice" else 0
+    for word, place in zip(encoded.words, encoded.places, strict=True):
+        assert tokenizer.decode(encoded.ids[start : place + 1]).strip() == word.text
+        start = place + 1
+    assert start == len(encoded.ids) - 1
+
+
+@pytest.mark.parametrize(("context", "sees"), [("once", 0), ("twice", 1), ("both_ways", 1)])
+def test_what_follows_a_word_is_seen_as_the_context_says(context: Context, sees: int) -> None:
+    base = resolve_base(TINY)
+    tokenizer = load_tokenizer(base)
+    options = TaggerOptions(context=context)
+    model = new_model(base, options, 5, Lora()).eval()
+
+    def first_word(reference: str) -> torch.Tensor:
+        encoded = encode(reference, tokenizer, context)
+        ids = torch.tensor([encoded.ids])
+        read = torch.zeros_like(ids, dtype=torch.bool)
+        read[0, encoded.places[0]] = True
+        with torch.no_grad():
+            return score(model, ids, torch.ones_like(ids, dtype=torch.bool), read, options)
+
+    one, other = first_word("Veldt 1999"), first_word("Veldt 2024")
+    assert torch.allclose(one, other, atol=1e-6) is not bool(sees)
+
+
+class TaggerJob:
+    """The tagger on the tiny base and our pairs."""
+
+    def __init__(self, pairs: Path) -> None:
+        self.pairs = pairs
+
+    def config(self, out: Path, *sets: str, **flags: object) -> FinetuneConfig:
+        chosen = {"base": TINY, "data": str(self.pairs), "out": out, "max_steps": 6, **flags}
+        small = [
+            "tagger.layers=2",
+            "tagger.min_count=4",
+            "save_every=2",
+            "dev.every=3",
+        ]
+        return resolve(FinetuneConfig, RECIPES / "tagger.yaml", chosen, [*small, *sets])
+
+    def __call__(self, out: Path, tracker: Tracker | None = None, *sets: str) -> FinetuneResult:
+        config = self.config(out, *sets)
+        return train_tagger(config, load_data(config), tracker or NullTracker())
+
+
+@pytest.fixture(scope="module")
+def job(pairs: Path) -> TaggerJob:
+    return TaggerJob(pairs)
+
+
+@pytest.fixture(scope="module")
+def trained(job: TaggerJob, tmp_path_factory: pytest.TempPathFactory) -> FinetuneResult:
+    return job(tmp_path_factory.mktemp("tagger") / "run")
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class KillingTracker:
+    @contextmanager
+    def start(self, *args: Any, **kwargs: Any) -> Any:
+        class Run(NullRun):
+            def metrics(self, values: Mapping[str, float | None], step: int | None = None) -> None:
+                if step == 5:
+                    raise Killed
+
+        yield Run()
+
+
+def test_a_killed_training_resumes_to_the_same_weights(
+    job: TaggerJob, trained: FinetuneResult, tmp_path: Path
+) -> None:
+    with pytest.raises(Killed):
+        job(tmp_path / "run", KillingTracker())
+    resumed = job(tmp_path / "run")
+    assert resumed.adapter.digest == trained.adapter.digest
+    assert resumed.losses == trained.losses
+    assert trained.losses[6] < trained.losses[1]
+    weights = load_file(trained.adapter.path / "adapter_model.safetensors")
+    assert {tensor.dtype for tensor in weights.values()} == {torch.float16}
+    assert any("score" in name for name in weights)
+
+
+def test_a_tagger_learns_its_lessons(pairs: Path, tmp_path: Path) -> None:
+    sets = ("max_steps=60", "optimizer.learning_rate=0.02", "dev.every=60", "lora.rank=32")
+    result = TaggerJob(pairs)(tmp_path / "run", None, *sets)
+    assert result.best is not None
+    assert result.best["recall/surname"] > 80
+    assert result.best["recall"] > 60
+
+
+def test_the_loss_is_of_the_right_labels_together() -> None:
+    labels = Labels(("O", "B-surname:author", "I-surname:author", "B-year", "I-year"))
+    trainer = TaggerTrainer.__new__(TaggerTrainer)
+    trainer.accelerator = Accelerator(cpu=True)
+    trainer._options, trainer._sets = TaggerOptions(), torch.from_numpy(labels.sets)
+    logits = torch.tensor([[0.0, 1.0, 2.0, 3.0, 4.0]])
+    inputs = {"input_ids": torch.zeros(1, 1), "attention_mask": torch.ones(1, 1)}
+
+    def loss(target: int) -> float:
+        import finetune.tagger.train as module
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "score", lambda *_: logits)
+            given = inputs | {"labels": torch.tensor([[target]])}
+            return trainer.compute_loss(None, given).item()
+
+    probabilities = logits.softmax(-1)[0]
+    assert loss(3) == pytest.approx(-probabilities[3].log().item())
+    assert loss(5) == pytest.approx(-probabilities[:3].sum().log().item(), rel=1e-5)
+    assert loss(6) == pytest.approx(-probabilities[1:3].sum().log().item(), rel=1e-5)
+
+
+@pytest.fixture(scope="module")
+def tagger(trained: FinetuneResult) -> Tagger:
+    return Tagger(trained.adapter.path)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.text(max_size=60), max_size=4))
+def test_any_text_keeps_its_characters_or_is_an_error(tagger: Tagger, texts: list[str]) -> None:
+    for text, completion in zip(texts, asyncio.run(tagger.annotate(texts)), strict=True):
+        if completion.error is None:
+            assert read(completion.text).well_formed
+            assert text_of(parse(completion.text)) == " ".join(text.split())
+        else:
+            assert "cannot stand in XML" in completion.error
+
+
+def test_a_reference_is_annotated_alike_alone_and_among_others(tagger: Tagger) -> None:
+    texts = ["Veldt A. Odd birds. J Fict. 2001;3(2):1-9.", "x " * 900, "Marsh B. Fog. 1999."]
+    together = asyncio.run(tagger.annotate(texts))
+    assert all(completion.error is None for completion in together)
+    assert len(together[1].text) > 1800
+
+
+def test_adapters_are_not_taken_for_one_another(
+    trained: FinetuneResult, tiny_runs: tuple[FinetuneResult, FinetuneResult], job: TaggerJob,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    with pytest.raises(InputError, match="language model's adapter"):
+        Tagger(tiny_runs[0].adapter.path)
+    with pytest.raises(InputError, match="tagger"):
+        EmbeddedSystem(trained.adapter.path)
+    with pytest.raises(InputError, match="is a tagger"):
+        find_models(TINY, [trained.adapter.path])
+    with pytest.raises(InputError, match="too_long"):
+        job(tmp_path / "short", None, "max_length=16")
+    with pytest.raises(InputError, match=r"tagger\.layers is 9"):
+        job(tmp_path / "run", None, "tagger.layers=9")
+    with pytest.raises(InputError, match="neither prompt nor thinking"):
+        job.config(tmp_path / "run", prompt="brief")
+
+
+def test_the_command_evaluates_a_tagger(
+    trained: FinetuneResult, pairs: Path, tmp_path: Path
+) -> None:
+    command = [
+        "evaluate", "--system", "tagger", "--adapter", str(trained.adapter.path.parent),
+        "--data", str(pairs), "--out", str(tmp_path / "run"), "--no-tracking",
+    ]  # fmt: skip
+    result = CliRunner().invoke(group, command, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert "valid XML 100.0 · text fidelity 100.0" in " ".join(result.output.split())
+
+
+@pytest.mark.slow
+def test_references_are_annotated_by_the_tagger_that_ships(tmp_path: Path) -> None:
+    lines = tmp_path / "refs.txt"
+    lines.write_text(
+        "García P, Ito K. Foxes of Nordhaven. J Fict Zool. 2010;12(3):200-9.\n"
+        "Veldt, Anna (1999): Papiergezeiten. Eine Einführung. Berlin: Suhrkamp.\n",
+        encoding="utf-8",
+    )
+    command = ["annotate", str(lines), "--format", "jsonl", "--out", str(tmp_path / "refs.jsonl")]
+    assert CliRunner().invoke(group, command, catch_exceptions=False).exit_code == 0
+    first, second = (
+        read_values(parse(json.loads(line)["annotation"]))
+        for line in (tmp_path / "refs.jsonl").read_text(encoding="utf-8").splitlines()
+    )
+    assert first["surname"] == ("García", "Ito")
+    assert first["article-title"] == ("Foxes of Nordhaven",)
+    assert (first["volume"], first["issue"], first["year"]) == (("12",), ("3",), ("2010",))
+    assert (second["surname"], second["given-names"]) == (("Veldt",), ("Anna",))
+    assert second["year"] == ("1999",)

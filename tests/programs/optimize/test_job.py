@@ -1,0 +1,281 @@
+"""Whole, real `dspy.GEPA` runs with a scripted student and a scripted reflection LM."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from dspy.utils.exceptions import LMTransportError
+
+from programs.annotate import AnnotateReference
+from programs.config import OptimizeConfig
+from programs.optimize.budget import plan
+from programs.optimize.job import OptimizeResult, optimize
+from programs.prompts import Prompt, load
+from reno_dspy.base.errors import InputError, JobError
+from reno_dspy.base.rundir import RunDir
+from reno_dspy.base.tracker import NullRun
+from reno_dspy.data.dataset import Row
+
+SEED = Prompt(name="seed", instructions="Tag the reference.")
+RULES = ("RULE surname", "RULE year", "RULE volume", "RULE source")
+
+
+def row(number: int) -> Row:
+    name, volume, year = f"Name{chr(97 + number % 26)}", str(number + 3), str(1900 + number)
+    xml = (
+        f"<mixed-citation><surname>{name}</surname>. <source>Annals of Nowhere</source>. "
+        f"<year>{year}</year>;<volume>{volume}</volume>.</mixed-citation>"
+    )
+    text = f"{name}. Annals of Nowhere. {year};{volume}."
+    return Row(None, text, xml, "scielo", citing_article_id=f"article-{number}")
+
+
+TRAIN = [row(number) for number in range(8)]
+DEV = [row(number) for number in range(20, 26)]
+GOLD = {one.plaintext: one.xml for one in (*TRAIN, *DEV)}
+
+
+def student_answer(system: str, user: str) -> str:
+    """Tags only the fields for which the instructions hold a rule."""
+    kept = [rule.split()[1] for rule in RULES if rule in system]
+    return re.sub(
+        r"</?([a-z]+)>", lambda tag: tag.group() if tag.group(1) in kept else "", GOLD[user]
+    ).join(("<mixed-citation>", "</mixed-citation>"))
+
+
+def reflection_answer(system: str, user: str) -> str:
+    """Adds the rule for the first field that the feedback says was missed."""
+    current = user.split("THE INSTRUCTIONS:\n")[1].split("\n\nEXAMPLE")[0]
+    missed = re.search(r"<([a-z]+)> \"[^\"]+\" was missed", user)
+    assert missed
+    return f"Sure.\n<instructions>{current}\nRULE {missed.group(1)}</instructions>"
+
+
+def config(tmp_path: Path, **options: Any) -> OptimizeConfig:
+    values = {"data": "d", "out": tmp_path, "max_metric_calls": 60, "minibatch": 2, "threads": 1}
+    return OptimizeConfig.model_validate(values | options)
+
+
+@pytest.fixture
+def run_job(scripted: Any, tmp_path: Path) -> Callable[..., OptimizeResult]:
+    def run_it(
+        student: Callable[[str, str], str] = student_answer,
+        reflection: Callable[[str, str], str] = reflection_answer,
+        run: Any = None,
+        prompt: Prompt = SEED,
+        train: list[Row] = TRAIN,
+        **options: Any,
+    ) -> OptimizeResult:
+        settings = config(tmp_path, **options)
+        return optimize(
+            settings,
+            prompt,
+            train,
+            DEV,
+            scripted(student)[0],
+            scripted(reflection)[0],
+            RunDir(tmp_path),
+            run or NullRun(),
+        )
+
+    return run_it
+
+
+class RecordingRun(NullRun):
+    """Keeps what is logged, children by name."""
+
+    def __init__(self) -> None:
+        self.logged: list[tuple[dict[str, Any], int | None]] = []
+        self.tagged: dict[str, str] = {}
+        self.texts: dict[str, str] = {}
+        self.children: dict[str, RecordingRun] = {}
+
+    def metrics(self, values: Any, step: int | None = None) -> None:
+        self.logged.append((dict(values), step))
+
+    def tags(self, values: Any) -> None:
+        self.tagged |= values
+
+    def text(self, text: str, name: str) -> None:
+        self.texts[name] = text
+
+    @contextmanager
+    def child(self, name: str) -> Any:
+        assert name not in self.children
+        self.children[name] = RecordingRun()
+        yield self.children[name]
+
+
+def test_gepa_finds_the_improvement(run_job: Any, tmp_path: Path) -> None:
+    run = RecordingRun()
+    result = run_job(run=run)
+    assert result.candidates[0].score == 0.0
+    assert result.best.score == 1.0
+    assert all(rule in result.best.prompt.instructions for rule in RULES)
+    assert load(tmp_path / "prompt.json") == result.best.prompt
+    assert result.difference is not None
+    assert result.verdict.startswith("Improvement: dev score 0.000 -> 1.000")
+    assert "+RULE volume" in (tmp_path / "prompt.diff").read_text()
+    assert (tmp_path / "lineage.png").stat().st_size > 1000
+    check_tracking(run, json.loads((tmp_path / "candidates.json").read_text()))
+
+
+def check_tracking(run: RecordingRun, rows: list[dict[str, Any]]) -> None:
+    """Every number that is logged agrees with the candidates file."""
+    assert len(run.children) == len(rows) > 3
+    for candidate in rows:
+        child = run.children[f"candidate-{candidate['index']}"]
+        (values, _), *_ = child.logged
+        assert values["dev/score"] == candidate["score"]
+        assert values["metric_calls"] == candidate["metric_calls"]
+        assert {f"dev/{k}": v for k, v in candidate["fields"].items()}.items() <= values.items()
+        assert child.tagged["prompt_digest"] == candidate["digest"]
+        assert Prompt.model_validate_json(child.texts["prompt.json"]).digest == candidate["digest"]
+    curve = [
+        (step, values["dev/best"])
+        for values, step in run.logged
+        if values.get("dev/best") is not None
+    ]
+    assert curve == sorted(curve)
+    assert len({step for step, _ in curve}) >= len(rows)
+    assert curve[-1][1] == max(candidate["score"] for candidate in rows)
+
+
+def test_a_finished_job_is_read_back_without_a_call(run_job: Any) -> None:
+    result = run_job()
+
+    def refuse(system: str, user: str) -> str:
+        raise AssertionError("called")
+
+    assert run_job(student=refuse, reflection=refuse) == result
+
+
+def test_a_killed_job_resumes_without_paying_twice(
+    run_job: Any, scripted: Any, tmp_path: Path
+) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def dies(system: str, user: str) -> str:
+        if len(asked) == 23:
+            raise KeyboardInterrupt
+        asked.append((system, user))
+        return student_answer(system, user)
+
+    def counts(system: str, user: str) -> str:
+        asked.append((system, user))
+        return student_answer(system, user)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_job(student=dies)
+    (tmp_path / "gepa" / "gepa.stop").touch()
+    result = run_job(student=counts)
+    assert result.best.score == 1.0
+    assert len(asked) == len(set(asked))
+    assert result.student.calls == len(asked)
+    assert result.student.completion_tokens == 5 * len(asked)
+
+
+def test_an_example_twice_in_a_minibatch_is_asked_once(run_job: Any) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def slowly(system: str, user: str) -> str:
+        asked.append((system, user))
+        time.sleep(0.02)
+        return student_answer(system, user)
+
+    # Three examples in minibatches of four: GEPA fills each up with one that it has already.
+    run_job(student=slowly, train=TRAIN[:3], minibatch=4, threads=4, max_metric_calls=60)
+    assert len(asked) == len(set(asked))
+
+
+def test_a_failing_endpoint_ends_the_job_and_spoils_nothing(run_job: Any) -> None:
+    calls = 0
+
+    def breaks(system: str, user: str) -> str:
+        nonlocal calls
+        calls += 1
+        if calls > 20:
+            raise LMTransportError("connection refused")
+        return student_answer(system, user)
+
+    with pytest.raises(JobError, match=r"cannot be reached.*same command resumes"):
+        run_job(student=breaks)
+    assert calls == 21
+    assert run_job().best.score == 1.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("I would write clearer instructions.", "no instructions in the answer"),
+        ("<instructions> </instructions>", "empty"),
+        ("<instructions>" + "x" * 5000 + "</instructions>", "longer than 4000 characters"),
+        ("<instructions>Tag the reference.</instructions>", "unchanged"),
+        ("<instructions>Tag the reference and…", "cut off by the longest answer"),
+    ],
+)
+def test_unusable_proposals_are_data(answer: str, reason: str, run_job: Any) -> None:
+    result = run_job(reflection=lambda system, user: answer, max_metric_calls=20)
+    assert result.best.prompt == SEED
+    assert set(result.proposals) == {reason}
+    assert result.proposals[reason] >= 2
+    assert result.verdict.startswith("No improvement")
+    assert "unusable" in result.verdict
+
+
+def test_a_reflection_lm_that_is_down_ends_the_job(run_job: Any) -> None:
+    def down(system: str, user: str) -> str:
+        raise LMTransportError("connection refused")
+
+    with pytest.raises(JobError, match="reflection LM failed"):
+        run_job(reflection=down)
+
+
+def test_another_job_is_refused_and_named(run_job: Any) -> None:
+    run_job(max_metric_calls=30)
+    with pytest.raises(InputError, match="prompt: "):
+        run_job(max_metric_calls=30, prompt=Prompt(name="seed", instructions="Else."))
+    with pytest.raises(InputError, match="train: "):
+        run_job(max_metric_calls=30, train=TRAIN[:-1])
+    with pytest.raises(InputError, match="options: "):
+        run_job(max_metric_calls=30, objective={"fidelity": 1.0})
+    run_job(max_metric_calls=30, threads=4)
+
+
+def test_a_budget_for_one_proposal_is_refused(run_job: Any) -> None:
+    with pytest.raises(InputError, match="--max-metric-calls 17"):
+        run_job(max_metric_calls=16)
+    assert plan(17, 6, 2, 2).at_least == 2
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [({"max_tokens": 200}, "200 tokens"), ({"patience": 1}, "1 proposals without")],
+)
+def test_other_limits_end_the_job(limits: dict[str, int], reason: str, run_job: Any) -> None:
+    result = run_job(reflection=lambda system, user: "nothing", budget=limits)
+    assert reason in result.stopped_by
+    assert result.metric_calls < 60
+
+
+def test_a_limit_on_unknown_costs_is_refused(run_job: Any) -> None:
+    with pytest.raises(JobError, match="price of these LMs is not known"):
+        run_job(budget={"max_cost": 1.0})
+
+
+def test_the_optimized_prompt_is_what_the_program_then_sends(run_job: Any, scripted: Any) -> None:
+    from programs.chat_format import PlainAdapter, render_messages
+
+    best = run_job().best.prompt
+    lm, engine = scripted(lambda system, user: "x")
+    with dspy.context(lm=lm, adapter=PlainAdapter()):
+        AnnotateReference(best)(reference="R.")
+    assert engine.requests == [render_messages(best, "R.")]

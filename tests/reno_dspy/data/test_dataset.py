@@ -1,0 +1,124 @@
+"""The data set contract: what can be read, what is written, what a digest covers."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from reno_dspy.base.errors import InputError
+from reno_dspy.base.rundir import sha256_file
+from reno_dspy.data.dataset import Row, load, save
+
+ROWS = [
+    Row("10.5555/a", f"Ref {i}", f"<m><year>{2000 + i}</year></m>", "ore", id=str(i), has_pid=True)
+    for i in range(6)
+]
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Path:
+    save({"train": ROWS[:3], "dev": ROWS[3:4], "test": ROWS[4:]}, tmp_path / "d", "# Card\n", {})
+    return tmp_path / "d"
+
+
+def test_a_directory_is_read_by_split(built: Path) -> None:
+    assert load(str(built), "test").rows == tuple(ROWS[4:])
+    with pytest.raises(InputError, match="splits train, dev, test; choose one"):
+        load(str(built))
+    with pytest.raises(InputError, match="no split 'valid'"):
+        load(str(built), "valid")
+
+
+def test_the_published_columns_come_first(built: Path) -> None:
+    names = pq.read_schema(built / "data" / "test-00000-of-00001.parquet").names
+    assert names[:4] == ["citing_article_doi", "plaintext", "xml", "source"]
+
+
+def test_the_hub_library_reads_it(built: Path) -> None:
+    import datasets
+
+    found = datasets.load_dataset(str(built), cache_dir=str(built / "cache"))
+    assert {name: len(rows) for name, rows in found.items()} == {"train": 3, "dev": 1, "test": 2}
+    assert found["test"][0]["plaintext"] == "Ref 4"
+
+
+def test_the_manifest_names_every_file(built: Path) -> None:
+    manifest = json.loads((built / "manifest.json").read_text())
+    assert manifest["rows"] == {"train": 3, "dev": 1, "test": 2}
+    assert all(sha256_file(built / name) == digest for name, digest in manifest["files"].items())
+
+
+def test_saving_twice_gives_the_same_bytes(built: Path, tmp_path: Path) -> None:
+    splits = {"train": ROWS[:3], "dev": ROWS[3:4], "test": ROWS[4:]}
+    save(splits, tmp_path / "again", "# Card\n", {})
+    assert (tmp_path / "again" / "manifest.json").read_text() == (
+        built / "manifest.json"
+    ).read_text()
+
+
+def test_a_split_that_is_gone_leaves_no_rows(built: Path) -> None:
+    save({"train": ROWS[:3], "test": ROWS[3:]}, built, "# Card\n", {})
+    with pytest.raises(InputError, match="no split 'dev'"):
+        load(str(built), "dev")
+
+
+def test_a_directory_without_a_manifest_is_not_trusted(built: Path) -> None:
+    (built / "manifest.json").unlink()
+    with pytest.raises(InputError, match="Was it built whole"):
+        load(str(built), "test")
+
+
+def test_files_of_every_kind_are_read(built: Path, tmp_path: Path) -> None:
+    lines = "".join(
+        json.dumps({"plaintext": r.plaintext, "xml": r.xml, "citing_article": "a", "more": 1})
+        + "\n"
+        for r in ROWS
+    )
+    (tmp_path / "r.jsonl").write_text(lines)
+    (tmp_path / "r.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    plain, zipped = load(str(tmp_path / "r.jsonl")), load(str(tmp_path / "r.jsonl.gz"))
+    assert plain.digest == zipped.digest
+    assert plain.rows[0].cluster == "a"
+    assert len(load(str(built / "data" / "train-00000-of-00001.parquet")).rows) == 3
+
+
+def test_limit_draws_by_seed_and_keeps_order(built: Path) -> None:
+    rows = load(str(built), "train", limit=2, seed=3).rows
+    assert rows == load(str(built), "train", limit=2, seed=3).rows
+    assert [row.id for row in rows] == sorted(row.id or "" for row in rows)
+    assert load(str(built), "train", limit=99).rows == tuple(ROWS[:3])
+
+
+def test_a_digest_covers_text_annotation_and_order(tmp_path: Path) -> None:
+    digests = set()
+    for rows in ([ROWS[0], ROWS[1]], [ROWS[1], ROWS[0]], [ROWS[0]]):
+        records = [{"plaintext": r.plaintext, "xml": r.xml} for r in rows]
+        (tmp_path / "r.jsonl").write_text("\n".join(map(json.dumps, records)))
+        digests.add(load(str(tmp_path / "r.jsonl")).digest)
+    assert len(digests) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("missing.jsonl", None, "does not exist"),
+        ("empty.jsonl", b"", "holds no rows"),
+        ("bad.jsonl", b'{"xml": "<a/>"}\n{oops\n', "bad.jsonl:2 is not JSON"),
+        ("list.jsonl", b"[1]\n", "list.jsonl:1 is not a JSON object"),
+        ("noxml.jsonl", b'{"plaintext": "x"}\n', "record 1 has no text in column `xml`"),
+        ("number.jsonl", b'{"plaintext": 3, "xml": "<a/>"}\n', "`plaintext` is not text"),
+        ("bytes.jsonl", b"\xff\xfe\n", "Cannot read"),
+        ("cut.jsonl.gz", gzip.compress(b'{"xml": "<a/>"}\n')[:-4], "Cannot read"),
+        ("not.parquet", b"nothing", "not a readable Parquet"),
+        ("what.csv", b"a,b\n", "neither .jsonl, .jsonl.gz nor .parquet"),
+    ],
+)
+def test_bad_files_are_answered_plainly(
+    tmp_path: Path, name: str, content: bytes | None, message: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        load(str(tmp_path / name))

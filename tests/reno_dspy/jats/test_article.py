@@ -1,0 +1,104 @@
+"""JATS articles of all four platforms' manners, and hostile ones."""
+
+from pathlib import Path
+
+import pytest
+
+from reno_dspy.base.errors import InputError
+from reno_dspy.jats.article import read_article
+from reno_dspy.jats.citation import read
+
+HEAD = '<!DOCTYPE article PUBLIC "-//NLM//DTD JATS v1.2//EN" "JATS.dtd">'
+BOTH = (
+    "<ref id='B1'><label>1</label><mixed-citation>Ito&nbsp;K. Foxes. <italic>J Fict</italic>; 2010."
+    "</mixed-citation>\n<element-citation publication-type='journal'>\n <name>\n"
+    "<surname>Ito</surname>\n</name>\n<source>J Fict</source></element-citation></ref>"
+)
+
+
+def article(refs: str, attributes: str = "") -> str:
+    return (
+        f"{HEAD}<article xmlns:xlink='http://www.w3.org/1999/xlink' {attributes}><front>"
+        "<article-meta><article-id pub-id-type='doi'>10.5555/x</article-id><title-group>"
+        "<article-title>A <italic>title</italic></article-title></title-group></article-meta></front>"
+        f"<back><ref-list>{refs}</ref-list></back></article>"
+    )
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "a.xml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_plain_mixed_citation_gives_the_text_and_the_elements_the_gold(tmp_path: Path) -> None:
+    found = read_article(write(tmp_path, article(BOTH, "article-type='preprint' xml:lang='pt'")))
+    (reference,) = found.references
+    assert (found.doi, found.title, found.language) == ("10.5555/x", "A title", "pt")
+    assert found.is_preprint
+    assert reference.text == "Ito K. Foxes. J Fict; 2010."
+    assert reference.label == "1"
+    assert reference.kind == "mixed"
+    assert read(reference.xml).strict["source"] == ("J Fict",)
+    assert "xmlns" not in reference.xml
+
+
+def test_a_tagged_mixed_citation_is_its_own_gold(tmp_path: Path) -> None:
+    refs = (
+        "<ref><mixed-citation><surname>Ito</surname>. <source>J</source>. "
+        "<ext-link xlink:href='u'>u</ext-link></mixed-citation></ref>"
+    )
+    (reference,) = read_article(write(tmp_path, article(refs))).references
+    assert reference.id == "ref1"
+    assert read(reference.xml).well_formed
+    assert reference.text == "Ito. J. u"
+
+
+def test_elements_alone_are_told(tmp_path: Path) -> None:
+    refs = "<ref id='r'><element-citation><source>J</source><year>1</year></element-citation></ref>"
+    (reference,) = read_article(write(tmp_path, article(refs))).references
+    assert reference.kind == "element"
+
+
+def test_several_works_under_one_number_are_several_references(tmp_path: Path) -> None:
+    refs = "<ref id='r'><mixed-citation>A</mixed-citation><mixed-citation>B</mixed-citation></ref>"
+    references = read_article(write(tmp_path, article(refs))).references
+    assert [(r.id, r.text) for r in references] == [("r.1", "A"), ("r.2", "B")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not well-formed"),
+        ("<article><front>", "not well-formed"),
+        ("<html/>", "not a JATS article"),
+        (
+            '<!DOCTYPE article [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><article>&b;</article>',
+            "declares XML entities",
+        ),
+        (
+            '<!DOCTYPE article [<!ENTITY a SYSTEM "file:///etc/passwd">]><article>&a;</article>',
+            "declares XML entities",
+        ),
+    ],
+)
+def test_hostile_or_broken_articles_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_article(write(tmp_path, text))
+
+
+def test_a_missing_article_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"Cannot read .*none.xml"):
+        read_article(tmp_path / "none.xml")
+
+
+def test_every_development_article_is_read(shared: Path) -> None:
+    import csv
+
+    folder = shared / "data" / "pairs"
+    with open(folder / "pairs.tsv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    for row in rows:
+        references = read_article(folder / f"{row['name']}.xml").references
+        assert len(references) >= 0.9 * int(row["n_refs"]), row["name"]
+        assert all(read(reference.xml).well_formed for reference in references), row["name"]

@@ -1,0 +1,1 @@
+"""Runs side by side: results, paired differences, tables, plots, pages."""
