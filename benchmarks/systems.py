@@ -46,6 +46,7 @@ def main(data: str, n: int, lm_n: int) -> None:
 
 def _measure(system: System, rows: Sequence[Row]) -> float:
     texts = [row.plaintext or "" for row in rows]
+    asyncio.run(system.start())
     asyncio.run(_answers(system, texts[:1]))
     start = time.perf_counter()
     completions = asyncio.run(_answers(system, texts))

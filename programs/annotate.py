@@ -82,7 +82,6 @@ class LMSystem:
         self.concurrency = concurrency
         self._lm = make_lm(spec)
         self._program = AnnotateReference(prompt)
-        self._checking, self._checked = asyncio.Lock(), False
 
     def identity(self) -> Mapping[str, str]:
         """Model, prompt, sampling options and constraint; not where the model is served."""
@@ -95,15 +94,12 @@ class LMSystem:
             options["constrain"] = self.constrain
         return options | {"prompt": self.prompt.name, "prompt_digest": self.prompt.digest}
 
-    async def annotate(self, references: Sequence[str]) -> list[Completion]:
-        """One request a reference; a failed one is a Completion with `error`.
+    async def start(self) -> None:
+        """Check the endpoint. Raises JobError when nothing answers there."""
+        await asyncio.to_thread(check_endpoint, self.spec)
 
-        Raises JobError when nothing answers at the endpoint as the first one is asked.
-        """
-        async with self._checking:
-            if not self._checked:
-                await asyncio.to_thread(check_endpoint, self.spec)
-                self._checked = True
+    async def annotate(self, references: Sequence[str]) -> list[Completion]:
+        """One request a reference; a failed one is a Completion with `error`."""
         return [await self._one(reference) for reference in references]
 
     async def _one(self, reference: str) -> Completion:

@@ -2,7 +2,7 @@
 
     reno evaluate --system embedded --data DATA --out DIR [--adapter RUN]
 
-It starts its own server when the first reference comes, so that a finished evaluation costs nothing.
+It has a server of its own, which `start` starts: a finished evaluation that is run again needs none.
 """
 
 from __future__ import annotations
@@ -49,7 +49,6 @@ class EmbeddedSystem:
         self._max_tokens = max_tokens or 1024
         self._log = log
         self._stack = ExitStack()
-        self._lock: asyncio.Lock | None = None
         self._system: LMSystem | None = None
         self.model = self._adapter.name() if self._adapter else EMBEDDED
         self.name = self.model
@@ -65,20 +64,21 @@ class EmbeddedSystem:
             "prompt_digest": self.prompt.digest,
         }
 
+    async def start(self) -> None:
+        """Start the server. Raises JobError when it does not come up."""
+        if self._system is None:
+            self._system = await asyncio.to_thread(self._serve)
+
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
         """One request a reference; a failed one is a Completion with `error`."""
-        self._lock = self._lock or asyncio.Lock()
-        async with self._lock:
-            if self._system is None:
-                self._system = await asyncio.to_thread(self._start)
-            system = self._system
-        return await system.annotate(references)
+        assert self._system, "start() comes first"
+        return await self._system.annotate(references)
 
     def close(self) -> None:
         """Stop the server, if it was started."""
         self._stack.close()
 
-    def _start(self) -> LMSystem:
+    def _serve(self) -> LMSystem:
         path = self._adapter.path if self._adapter else None
         endpoint = self._stack.enter_context(local_server(EMBEDDED, path, self._log))
         spec = LMSpec(

@@ -24,7 +24,7 @@ SHIPPED = Path(__file__).parents[1] / "adapters" / "tagger"
 
 
 class Tagger:
-    """A tagger as a `reno_dspy.systems.System`; its network is loaded as the first reference comes."""
+    """A tagger as a `reno_dspy.systems.System`; `start` loads its network."""
 
     name = "tagger"
     batch_size = 64
@@ -43,12 +43,17 @@ class Tagger:
         """The model with the adapter's digest."""
         return {"model": self._adapter.name(), "adapter_digest": self._adapter.digest}
 
+    async def start(self) -> None:
+        """Load the network. Raises InputError when its base is missing or another one."""
+        if self._annotator is None:
+            self._annotator = await asyncio.to_thread(self._load)
+
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
         """Annotate references together; one that XML cannot hold is an error row."""
         return await asyncio.to_thread(self._annotate_all, references)
 
     def _annotate_all(self, references: Sequence[str]) -> list[Completion]:
-        self._annotator = self._annotator or self._load()
+        assert self._annotator, "start() comes first"
         start = perf_counter()
         errors = [_problem(reference) for reference in references]
         good = [r for r, error in zip(references, errors, strict=True) if error is None]

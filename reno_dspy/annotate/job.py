@@ -117,6 +117,8 @@ def _answer_all(
                 pending = [
                     job for job in window if not known.has(job.index, "".join(job.reference))
                 ]
+                if pending:
+                    await system.start()
                 await _answer_window(system, pending, config.concurrency, keep, meter)
                 if meter.verdict is not None:
                     raise meter.verdict

@@ -103,6 +103,7 @@ async def _answer_pending(
     log: JsonlLog,
     config: EvaluateConfig,
 ) -> None:
+    await system.start()
     size = system.batch_size
     batches = iter([pending[i : i + size] for i in range(0, len(pending), size)])
     workers = min(config.concurrency or system.concurrency, -(-len(pending) // size))

@@ -30,7 +30,8 @@ class Completion:
 class System(Protocol):
     """References in, raw completions out, in the same order and number.
 
-    The evaluation sends calls of at most `batch_size` references, `concurrency` calls at once.
+    A job awaits `start` once, before the first call of `annotate`, and then makes calls of at most
+    `batch_size` references, `concurrency` of them at once.
     """
 
     name: str
@@ -39,6 +40,13 @@ class System(Protocol):
 
     def identity(self) -> Mapping[str, str]:
         """What the answers depend on (model, prompt digest, adapter digest, ...), for lineage."""
+        ...
+
+    async def start(self) -> None:
+        """Get ready to answer: load the model, or check that the endpoint answers.
+
+        Raises InputError or JobError when that fails. Starting again loads nothing again.
+        """
         ...
 
     async def annotate(self, references: Sequence[str]) -> list[Completion]:

@@ -57,6 +57,9 @@ class AnyStyle:
     def _version(self) -> str:
         return " ".join(self._run("--version").split())[:80]
 
+    async def start(self) -> None:
+        """Nothing is left to load: every batch starts a process of its own."""
+
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
         """Annotate references; if a batch fails, one by one, so that one costs one error row."""
         return await asyncio.to_thread(self._annotate, references)

@@ -21,6 +21,10 @@ def annotate(spec: LMSpec, *references: str) -> list[Completion]:
     return asyncio.run(system.annotate(references or ("A ref.",)))
 
 
+def start(spec: LMSpec) -> None:
+    asyncio.run(LMSystem("test", spec, load("zero-shot")).start())
+
+
 @pytest.mark.parametrize("route", ["openai", "hosted_vllm"])
 def test_every_option_is_sent(route: str, endpoint: Any) -> None:
     server = endpoint(lambda body: (200, "<mixed-citation/>"))
@@ -122,9 +126,11 @@ def test_a_slow_answer_times_out(endpoint: Any) -> None:
 
 def test_a_dead_endpoint() -> None:
     spec = LMSpec(model="hosted_vllm/m", api_base="http://127.0.0.1:9/v1", num_retries=0)
-    for ask in (check_endpoint, annotate):
+    for ask in (check_endpoint, start):
         with pytest.raises(JobError, match="Nothing answers"):
             ask(spec)
+    (answer,) = annotate(spec)
+    assert "cannot be reached" in str(answer.error)
 
 
 def test_a_missing_key_is_named() -> None:

@@ -58,6 +58,9 @@ class Scripted:
         """As a system with a prompt has it."""
         return {"system": self.name, "prompt_digest": f"{self.name}-prompt"}
 
+    async def start(self) -> None:
+        """There is nothing to load."""
+
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
         """The gold, more or less."""
         return [

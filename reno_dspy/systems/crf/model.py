@@ -50,6 +50,9 @@ class Crf:
         """The model, by digest."""
         return {"model": "crf", "model_digest": self.digest}
 
+    async def start(self) -> None:
+        """Nothing is left to load."""
+
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
         """Annotate references; one that XML cannot hold is an error row."""
         return await asyncio.to_thread(self._annotate_all, references)

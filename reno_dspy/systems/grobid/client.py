@@ -76,6 +76,10 @@ class Grobid:
             ) from error
         return " ".join(answer.text.split())[:40]
 
+    async def start(self) -> None:
+        """Check that a GROBID answers. Raises InputError when none does."""
+        await asyncio.to_thread(lambda: self._version)
+
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
         """Annotate references; what GROBID cannot answer is an error row."""
         lines = [" ".join(reference.split()) for reference in references]
@@ -128,6 +132,9 @@ class Grobid:
             except httpx.TransportError as error:
                 problem = f"{type(error).__name__} {error}".strip()
                 continue
+            except httpx.HTTPError as error:  # an answer that cannot be decoded
+                problem = f"{type(error).__name__} {error}".strip()
+                break
             if answer.status_code == 204:
                 return ""
             if answer.is_success:

@@ -239,7 +239,9 @@ def test_the_loss_is_of_the_right_labels_together() -> None:
 
 @pytest.fixture(scope="module")
 def tagger(trained: FinetuneResult) -> Tagger:
-    return Tagger(trained.adapter.path)
+    system = Tagger(trained.adapter.path)
+    asyncio.run(system.start())
+    return system
 
 
 @settings(max_examples=40)

@@ -1,5 +1,6 @@
 """Annotating files of references: streamed, resumed, and written in three forms."""
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,13 +30,19 @@ class Plain:
     concurrency = 2
 
     def __init__(self, die_after: int = 10**9) -> None:
+        self.starts = 0
         self.seen: list[str] = []
         self.die_after = die_after
 
     def identity(self) -> Mapping[str, str]:
         return {"model": "plain"}
 
+    async def start(self) -> None:
+        await asyncio.sleep(0.01)  # the others of several workers would come past here
+        self.starts += 1
+
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
+        assert self.starts
         if len(self.seen) >= self.die_after:
             raise Killed
         self.seen += references
@@ -78,6 +85,15 @@ def test_jats_keeps_every_reference_in_order(tmp_path: Path) -> None:
     ]
     assert [ref.get("id") for ref in root][:2] == ["ref1", "ref2"]
     assert [path.name for path in tmp_path.iterdir()] == ["refs.xml"]
+
+
+def test_the_system_starts_once_before_any_worker_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "WINDOW", len(REFERENCES))
+    system = Plain()
+    annotate(config(tmp_path / "refs.xml", concurrency=4), system, REFERENCES)
+    assert (system.starts, len(system.seen)) == (1, len(REFERENCES))
 
 
 def test_json_lines_carry_errors_and_raw_answers(tmp_path: Path) -> None:

@@ -39,10 +39,13 @@ class Echo:
         self, data: Dataset, fail: frozenset[int] = frozenset(), die_after: int = 10**9
     ) -> None:
         self.gold = {row.plaintext: row for row in data.rows}
-        self.fail, self.die_after, self.calls = fail, die_after, 0
+        self.fail, self.die_after, self.calls, self.starts = fail, die_after, 0, 0
 
     def identity(self) -> Mapping[str, str]:
         return {"model": "echo", "prompt_digest": "p1"}
+
+    async def start(self) -> None:
+        self.starts += 1
 
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
         await asyncio.sleep(0)
@@ -109,7 +112,20 @@ def test_a_finished_run_calls_nothing(tmp_path: Path) -> None:
     evaluate(config(tmp_path), Echo(data), data, NullTracker())
     again = Echo(data)
     evaluate(config(tmp_path), again, data, NullTracker())
-    assert again.calls == 0
+    assert (again.calls, again.starts) == (0, 0)
+
+
+def test_a_system_that_does_not_start_costs_nothing(tmp_path: Path) -> None:
+    class Broken(Echo):
+        async def start(self) -> None:
+            raise JobError("Nothing answers there.")
+
+    data = dataset()
+    broken = Broken(data)
+    with pytest.raises(JobError, match="Nothing answers"):
+        evaluate(config(tmp_path), broken, data, NullTracker())
+    assert broken.calls == 0
+    assert evaluate(config(tmp_path), Echo(data), data, NullTracker()).n == 24
 
 
 def test_failures_are_empty_predictions_and_tried_again(tmp_path: Path) -> None:
