@@ -32,7 +32,8 @@ from finetune.serving.embedded import SHIPPED
 from programs.annotate import load_system
 from reno_dspy.base.tracker import NullTracker
 from reno_dspy.data.dataset import load, splits_of
-from reno_dspy.jats.citation import MalformedXml, collapse, parse, text_of
+from reno_dspy.jats.citation import MalformedXml, parse, text_of
+from reno_dspy.jats.text import collapse
 from reno_dspy.measure.job import PREDICTIONS, EvaluateConfig, evaluate
 from reno_dspy.systems import Constrain
 

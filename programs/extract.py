@@ -18,6 +18,7 @@ from programs.lm import LMSpec, explain, make_lm
 from programs.prompts import Prompt
 from reno_dspy.base.errors import JobError
 from reno_dspy.build.references.find import reference_section
+from reno_dspy.jats.text import folded
 
 # Characters of a piece that the LM is shown at once, and of it what the next piece repeats.
 CHUNK_CHARS, CHUNK_OVERLAP = 3500, 700
@@ -143,16 +144,12 @@ def merge(found: Sequence[Sequence[str]]) -> list[str]:
 
 def _same(merged: Sequence[str], reference: str, border: int) -> int | None:
     """Where `reference`, or the part or whole of it, stands among earlier pieces' references."""
-    wanted = _fold(reference)
+    wanted = folded(reference)
     for place in range(len(merged) - 1, -1, -1):
-        known = _fold(merged[place])
+        known = folded(merged[place])
         if known == wanted or (place < border and (known in wanted or wanted in known)):
             return place
     return None
-
-
-def _fold(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text)
 
 
 def _tail(lines: Sequence[str], overlap: int) -> list[str]:

@@ -14,6 +14,7 @@ import dspy
 from programs.optimize.feedback import Metric, Problem, write_feedback
 from reno_dspy.build.match import THRESHOLD, similarity
 from reno_dspy.build.references.find import verify
+from reno_dspy.jats.text import collapse
 
 _SHOWN = 120
 
@@ -62,7 +63,7 @@ def references_of(pred: Any) -> list[str]:
 
 
 def _best(reference: str, found: list[str]) -> tuple[float, str | None]:
-    scored = [(similarity(_plain(reference), _plain(one)), one) for one in found]
+    scored = [(similarity(collapse(reference), collapse(one)), one) for one in found]
     score, match = max(scored, default=(0.0, None))
     return (score, match) if score >= THRESHOLD else (0.0, match if score > 0.4 else None)
 
@@ -74,11 +75,7 @@ def _missed(reference: str, match: str | None) -> str:
     return f"{_quote(match)} should be {_quote(reference)}: it is {kind} the reference."
 
 
-def _plain(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _quote(text: str) -> str:
-    text = _plain(text)
+    text = collapse(text)
     half = _SHOWN // 2
     return f'"{text if len(text) <= _SHOWN else text[:half] + " … " + text[-half:]}"'

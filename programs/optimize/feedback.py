@@ -17,7 +17,8 @@ import dspy
 from rapidfuzz.distance import Levenshtein
 
 from programs.config import LONG_PROMPT, Objective
-from reno_dspy.jats.citation import collapse, read
+from reno_dspy.jats.citation import read
+from reno_dspy.jats.text import collapse
 from reno_dspy.measure.metric import PAPER, THRESHOLDS, CitationScore, FieldScore, compare
 
 Metric = Callable[..., dspy.Prediction]

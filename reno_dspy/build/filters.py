@@ -17,6 +17,7 @@ from functools import cached_property
 from rapidfuzz import fuzz
 
 from reno_dspy.jats.citation import Element, MalformedXml, name_of, parse, read_values
+from reno_dspy.jats.text import folded
 
 MALFORMED = "malformed_xml"
 
@@ -66,8 +67,8 @@ class Pair:
 
     @cached_property
     def folded(self) -> str:
-        """The plain text as `_folded` leaves it."""
-        return _folded(self.plaintext)
+        """The letters and digits of the plain text."""
+        return folded(self.plaintext)
 
     @property
     def is_journal_article(self) -> bool:
@@ -284,12 +285,7 @@ def _any_absent(pair: Pair, names: Sequence[str]) -> bool:
 
 
 def _present(value: str, text: str) -> bool:
-    wanted = _folded(value)
+    wanted = folded(value)
     if not wanted or wanted in text:
         return True
     return fuzz.partial_ratio(wanted, text, score_cutoff=MATCHES_FROM) >= MATCHES_FROM
-
-
-def _folded(text: str) -> str:
-    """Letters and digits only, without case: what survives hyphenation and lost spaces."""
-    return re.sub(r"[\W_]+", "", text.casefold())

@@ -13,6 +13,8 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
+from reno_dspy.jats.text import collapse
+
 THRESHOLD = 0.75
 # Rows of the similarity matrix computed at once: bounds memory for reports with thousands of refs.
 _BLOCK = 256
@@ -66,11 +68,9 @@ def _close_pairs(
 
     rapidfuzz gives up on a pair as soon as lengths or the band of the cut-off rule it out.
     """
-    ps = [_collapsed(text) for text in extracted]
+    ps = [collapse(text) for text in extracted]
     forms = [
-        (j, k, _collapsed(text))
-        for j, texts in enumerate(annotated)
-        for k, text in enumerate(texts)
+        (j, k, collapse(text)) for j, texts in enumerate(annotated) for k, text in enumerate(texts)
     ]
     forms = [form for form in forms if form[2]]
     texts = [text for _, _, text in forms]
@@ -87,7 +87,3 @@ def _close_pairs(
         for row, column in np.argwhere(scores >= threshold):
             j, k, _ = forms[column]
             yield start + int(row), j, float(scores[row, column]), k
-
-
-def _collapsed(text: str) -> str:
-    return " ".join(text.split())

@@ -2,27 +2,23 @@
 
 A work cited alike in two articles would leak. Joining such articles into one group would, in a large
 corpus, tie most of it together through a few works that everybody cites; so of references with the
-same normalized text only the first is kept (`first_of_each`), before the sample is drawn.
+same letters and digits only the first is kept (`first_of_each`), before the sample is drawn.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
-
-def normalized(plaintext: str) -> str:
-    """Letters and digits of a reference, without case: what makes two references the same."""
-    return re.sub(r"[\W_]+", "", plaintext.casefold())
+from reno_dspy.jats.text import folded
 
 
 def first_of_each(texts: Iterable[str]) -> list[bool]:
-    """For each text, whether it is the first with its normalized form."""
+    """For each text, whether it is the first with its letters and digits."""
     seen: set[bytes] = set()
     firsts = []
     for text in texts:
-        key = hashlib.blake2b(normalized(text).encode(), digest_size=16).digest()
+        key = hashlib.blake2b(folded(text).encode(), digest_size=16).digest()
         firsts.append(key not in seen)
         seen.add(key)
     return firsts

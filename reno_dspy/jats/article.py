@@ -11,7 +11,8 @@ from pathlib import Path
 from lxml import etree
 
 from reno_dspy.base.errors import InputError
-from reno_dspy.jats.citation import Element, collapse, name_of, read_values, text_of
+from reno_dspy.jats.citation import Element, name_of, read_values, text_of
+from reno_dspy.jats.text import collapse
 
 MAX_BYTES = 64 * 2**20
 _MIXED = frozenset({"mixed-citation", "citation"})

@@ -14,6 +14,8 @@ from typing import TypeAlias
 
 from lxml import etree
 
+from reno_dspy.jats.text import collapse
+
 # The seven fields of the paper's tables, in their order.
 FIELDS = ("surname", "given-names", "article-title", "source", "volume", "issue", "year")
 
@@ -53,11 +55,6 @@ class Reading:
     fenced: bool
     thought: bool
     problem: str | None
-
-
-def collapse(text: str) -> str:
-    """`text` with every run of white space as one space, and none at the ends."""
-    return " ".join(text.split())
 
 
 def parse(xml: str) -> Element:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from reno_dspy.jats.citation import read_values
+from reno_dspy.jats.citation import read_values, text_of
+from reno_dspy.jats.text import collapse
 
 _READ = (
     "article-title",
@@ -113,10 +114,10 @@ def _people(citation: etree._Element) -> Iterator[tuple[bool, Name]]:
         kind = _local(element)
         if kind in _NAMES:
             values = read_values(element, ("surname", "given-names"))
-            surname = " ".join(values["surname"]) or " ".join("".join(element.itertext()).split())
+            surname = " ".join(values["surname"]) or text_of(element)
             name = Name(surname, " ".join(values["given-names"]))
-        elif kind in ("collab", "institution") and (text := " ".join(element.itertext()).split()):
-            name = Name(" ".join(text))
+        elif kind in ("collab", "institution") and (text := collapse(" ".join(element.itertext()))):
+            name = Name(text)
         else:
             continue
         groups = (a.get("person-group-type") for a in element.iterancestors())
@@ -221,6 +222,6 @@ _STYLES: dict[str, Callable[[_Fields], str]] = {
 
 
 def _tidy(text: str) -> str:
-    text = " ".join(text.split())
+    text = collapse(text)
     text = re.sub(r"\s+([.,;:)])", r"\1", text)
     return re.sub(r"([.?!])\.(?=\s|$)", r"\1", text).replace(" ()", "").strip()

@@ -13,8 +13,9 @@ from xml.sax.saxutils import escape
 
 from lxml import etree
 
-from reno_dspy.jats.citation import collapse, parse, text_of
+from reno_dspy.jats.citation import parse, text_of
 from reno_dspy.jats.spans import ILLEGAL, project
+from reno_dspy.jats.text import collapse
 
 # What annotations of references use of JATS 1.3 Publishing (ANSI/NISO Z39.96-2021): names of elements,
 # and of the elements that may stand within their text.

@@ -17,7 +17,8 @@ from typing import Literal
 
 from rapidfuzz.distance import Levenshtein
 
-from reno_dspy.jats.citation import FIELDS, Reading, Values, collapse, read
+from reno_dspy.jats.citation import FIELDS, Reading, Values, read
+from reno_dspy.jats.text import collapse
 
 # Largest edit distance at which two values are the same (paper, notes to table 1).
 THRESHOLDS: Mapping[str, int] = {"source": 5, "article-title": 10}

@@ -19,6 +19,7 @@ from time import perf_counter
 from typing import Any
 
 from reno_dspy.base.errors import InputError
+from reno_dspy.jats.text import collapse
 from reno_dspy.systems import Completion
 from reno_dspy.systems.assembly import Identifier, Person, assemble, page_range
 
@@ -55,7 +56,7 @@ class AnyStyle:
 
     @cached_property
     def _version(self) -> str:
-        return " ".join(self._run("--version").split())[:80]
+        return collapse(self._run("--version"))[:80]
 
     async def start(self) -> None:
         """Nothing is left to load: every batch starts a process of its own."""
@@ -84,7 +85,7 @@ class AnyStyle:
 
     def _parse(self, references: Sequence[str]) -> list[Item]:
         """One item a reference. Raises ValueError when the output is not that."""
-        lines = "".join(" ".join(reference.split()) + "\n" for reference in references)
+        lines = "".join(collapse(reference) + "\n" for reference in references)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "references.txt"
             file.write_text(lines, encoding="utf-8")

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from lxml import etree
 
+from reno_dspy.jats.text import collapse
+
 _RANGE = re.compile(r"\s*(\w+)\s*[-\u2010-\u2015]+\s*(\w+)\s*")
 
 
@@ -87,5 +89,5 @@ def _add_people(root: etree._Element, people: Sequence[Person], role: str) -> No
 
 
 def _add(parent: etree._Element, name: str, value: str | None) -> None:
-    if value and (text := " ".join(value.split())):
+    if value and (text := collapse(value)):
         etree.SubElement(parent, name).text = text

@@ -19,6 +19,7 @@ import httpx
 
 from reno_dspy.base.errors import InputError
 from reno_dspy.jats.citation import MalformedXml
+from reno_dspy.jats.text import collapse
 from reno_dspy.systems import Completion
 from reno_dspy.systems.grobid.tei import citation, citations
 
@@ -74,7 +75,7 @@ class Grobid:
                 "  docker run --rm --init -p 127.0.0.1:8070:8070 grobid/grobid:0.9.1-crf\n"
                 "or name its address."
             ) from error
-        return " ".join(answer.text.split())[:40]
+        return collapse(answer.text)[:40]
 
     async def start(self) -> None:
         """Check that a GROBID answers. Raises InputError when none does."""
@@ -82,7 +83,7 @@ class Grobid:
 
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
         """Annotate references; what GROBID cannot answer is an error row."""
-        lines = [" ".join(reference.split()) for reference in references]
+        lines = [collapse(reference) for reference in references]
         async with httpx.AsyncClient(timeout=self._timeout_s, verify=self._ssl) as client:
             together = await self._complete_all(client, lines) if len(lines) > 1 else None
             # A batch that fails is asked one by one, to find out which reference is to blame.
