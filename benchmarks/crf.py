@@ -24,7 +24,7 @@ from typing import Any
 
 import click
 
-from reno_dspy.base.rundir import write_text
+from reno_dspy.base.files import write_text
 from reno_dspy.data.dataset import SPLITS, Row, load, read_records, save
 from reno_dspy.jats.citation import FIELDS
 from reno_dspy.systems.crf.model import SHIPPED, Crf

@@ -56,7 +56,7 @@ def main(references: int, at_once: int, rounds: int) -> None:
 
 def with_evaluate(url: str, texts: list[str], at_once: int) -> float:
     """Seconds that `reno evaluate` takes, from the first request to the last written answer."""
-    from reno_dspy.base.rundir import JsonlLog
+    from reno_dspy.base.jsonl import JsonlLog
     from reno_dspy.base.tracker import NullRun
     from reno_dspy.data.dataset import Row
     from reno_dspy.measure.job import EvaluateConfig, answer

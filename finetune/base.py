@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from reno_dspy.base.errors import InputError
-from reno_dspy.base.rundir import cache_dir, sha256_file, write_text
+from reno_dspy.base.files import cache_dir, sha256_file, write_text
 
 EMBEDDED = "smollm2-135m"
 TINY = "tiny"

@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 
 from finetune.base import Base
 from reno_dspy.base.errors import InputError
-from reno_dspy.base.rundir import sha256_file, write_json
+from reno_dspy.base.files import sha256_file, write_json
 
 FILE = "manifest.json"
 WEIGHTS = "adapter_model.safetensors"

@@ -23,7 +23,7 @@ from programs import prompts
 from programs.chat_format import render_messages
 from reno_dspy.base.config import resolve
 from reno_dspy.base.errors import InputError
-from reno_dspy.base.rundir import cache_dir
+from reno_dspy.base.files import cache_dir
 
 ROOT = Path(__file__).resolve().parents[1]
 # Python starts with this: the finder does as if the packages were not installed.

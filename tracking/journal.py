@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from reno_dspy.base.rundir import JsonlLog
+from reno_dspy.base.files import digest_json
+from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.base.tracker import DataRef
 from tracking.environment import about, scrub, versions
 
@@ -280,7 +281,7 @@ def _content_digest(path: Path) -> str:
 
 
 def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+    return digest_json(value)
 
 
 def _now() -> int:

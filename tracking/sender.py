@@ -10,7 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reno_dspy.base.rundir import write_json
+from reno_dspy.base.files import write_json
 from tracking.journal import STATE, Event, Journal
 from tracking.lineage import NOTE, link_neighbours
 from tracking.logged_models import Models

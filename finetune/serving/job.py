@@ -29,7 +29,7 @@ import yaml
 from finetune.base import Base, resolve_base
 from finetune.manifest import PROMPT, Adapter, load_adapter
 from reno_dspy.base.errors import InputError, JobError
-from reno_dspy.base.rundir import cache_dir, write_json, write_text
+from reno_dspy.base.files import cache_dir, write_json, write_text
 
 if TYPE_CHECKING:
     from finetune.serving.server import Served

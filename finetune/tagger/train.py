@@ -39,7 +39,8 @@ from finetune.training.measure import summary
 from finetune.training.order import OrderedTrainer
 from finetune.training.rows import Lesson, RowsReport, make_lessons
 from finetune.training.save import ADAPTER, save_adapter
-from reno_dspy.base.rundir import RunDir, write_json
+from reno_dspy.base.files import write_json
+from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
 from reno_dspy.data.dataset import Row
 from reno_dspy.measure.metric import compare

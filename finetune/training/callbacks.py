@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from accelerate import PartialState
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from finetune.recipe import DevSample
+from reno_dspy.base.files import replacing_folder
+from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.base.progress import Bar
-from reno_dspy.base.rundir import JsonlLog, RunDir
+from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run
 
 EVALUATIONS = "evaluations.jsonl"
@@ -100,7 +99,8 @@ class RecallCallback(TrainerCallback):  # type: ignore[misc]
         record = {"step": step, **values}
         if all(_recall(record) > _recall(other) for other in done):
             # First the weights, then the line that says they are there.
-            _save_whole(model, self._run_dir / BEST)
+            with replacing_folder(self._run_dir / BEST) as folder:
+                model.save_pretrained(folder)
         with self._log.appending() as log:
             log.write(record)
         self._run.metrics({f"dev/{name}": value for name, value in values.items()}, step)
@@ -122,10 +122,3 @@ def _since_best(done: list[dict[str, Any]], step: int) -> int:
     seen = [record for record in done if record["step"] <= step]
     best = max(seen, key=_recall, default=None)
     return len(seen) - 1 - seen.index(best) if best else 0
-
-
-def _save_whole(model: Any, folder: Path) -> None:
-    work = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
-    model.save_pretrained(work)
-    shutil.rmtree(folder, ignore_errors=True)
-    work.rename(folder)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass, replace
 
 from finetune.recipe import FinetuneConfig
 from reno_dspy.base.errors import InputError
-from reno_dspy.data.dataset import Dataset, Row, load, splits_of
+from reno_dspy.data.dataset import Dataset, load, splits_of
+from reno_dspy.data.draw import draw
 from reno_dspy.data.split import first_of_each, split_articles
 
 
@@ -32,10 +32,11 @@ def load_data(config: FinetuneConfig) -> TrainingData:
         dev = load(config.data, "dev") if "dev" in present else replace(train, rows=(), split="dev")
     else:
         raise InputError(f"{config.data} has no split `train`, only {', '.join(present)}.")
-    if config.limit is not None:
-        train = replace(train, rows=_draw(train.rows, config.limit, config.seed))
+    train = replace(train, rows=tuple(draw(train.rows, config.limit, config.seed)))
     measurable = tuple(row for row in dev.rows if row.plaintext and row.plaintext.strip())
-    return TrainingData(train, replace(dev, rows=_draw(measurable, config.dev.rows, config.seed)))
+    return TrainingData(
+        train, replace(dev, rows=tuple(draw(measurable, config.dev.rows, config.seed)))
+    )
 
 
 def _split(whole: Dataset, seed: int) -> tuple[Dataset, Dataset]:
@@ -52,10 +53,3 @@ def _split(whole: Dataset, seed: int) -> tuple[Dataset, Dataset]:
         replace(whole, rows=parts["train"], split="train"),
         replace(whole, rows=parts["dev"], split="dev"),
     )
-
-
-def _draw(rows: tuple[Row, ...], count: int, seed: int) -> tuple[Row, ...]:
-    if count >= len(rows):
-        return rows
-    chosen = sorted(random.Random(seed).sample(range(len(rows)), count))
-    return tuple(rows[i] for i in chosen)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections import Counter
 from collections.abc import Sequence
@@ -21,7 +20,8 @@ from finetune.training.data import TrainingData
 from finetune.training.rows import RowsReport
 from programs import prompts
 from programs.prompts import Prompt
-from reno_dspy.base.rundir import RunDir, sha256_file, write_json, write_text
+from reno_dspy.base.files import replacing_folder, sha256_file, write_json, write_text
+from reno_dspy.base.rundir import RunDir
 from reno_dspy.data.dataset import Dataset
 from reno_dspy.jats.citation import FIELDS
 
@@ -45,34 +45,31 @@ def save_adapter(
     `weights` is a PEFT directory (the best checkpoint) or the PEFT model itself. A tagger has `labels`,
     a language model a `prompt`.
     """
-    final = run_dir / ADAPTER
-    work = final.with_name(f".{ADAPTER}.{os.getpid()}.tmp")
-    shutil.rmtree(work, ignore_errors=True)
-    if isinstance(weights, Path):
-        shutil.copytree(weights, work)
-    else:
-        weights.save_pretrained(work)
-    _halve(work / WEIGHTS)
-    _name_base(work / PEFT_CONFIG, base)
-    if prompt:
-        prompts.save(prompt, work / PROMPT)
-    manifest = Manifest(
-        base=base.name,
-        base_revision=base.revision,
-        rank=config.lora.rank,
-        digest=sha256_file(work / WEIGHTS),
-        data=[_data(data.train), *([_data(data.dev)] if data.dev.rows else [])],
-        prompt=prompt.name if prompt else None,
-        prompt_digest=prompt.digest if prompt else None,
-        # A path of this machine means nothing elsewhere.
-        recipe=config.identity() | {"data": data.train.name},
-        results={"rows": report.as_dict(), "dev": best},
-        versions={name: version(name) for name in _PACKAGES},
-        labels=tuple(labels),
-    )
-    write_manifest(work, manifest)
-    write_text(work / "README.md", card(manifest))
-    work.rename(final)
+    with replacing_folder(run_dir / ADAPTER) as folder:
+        if isinstance(weights, Path):
+            shutil.copytree(weights, folder, dirs_exist_ok=True)
+        else:
+            weights.save_pretrained(folder)
+        _halve(folder / WEIGHTS)
+        _name_base(folder / PEFT_CONFIG, base)
+        if prompt:
+            prompts.save(prompt, folder / PROMPT)
+        manifest = Manifest(
+            base=base.name,
+            base_revision=base.revision,
+            rank=config.lora.rank,
+            digest=sha256_file(folder / WEIGHTS),
+            data=[_data(data.train), *([_data(data.dev)] if data.dev.rows else [])],
+            prompt=prompt.name if prompt else None,
+            prompt_digest=prompt.digest if prompt else None,
+            # A path of this machine means nothing elsewhere.
+            recipe=config.identity() | {"data": data.train.name},
+            results={"rows": report.as_dict(), "dev": best},
+            versions={name: version(name) for name in _PACKAGES},
+            labels=tuple(labels),
+        )
+        write_manifest(folder, manifest)
+        write_text(folder / "README.md", card(manifest))
 
 
 def card(manifest: Manifest) -> str:

@@ -47,7 +47,8 @@ from finetune.training.save import ADAPTER, save_adapter
 from programs import prompts
 from programs.prompts import Prompt
 from reno_dspy.base.errors import InputError
-from reno_dspy.base.rundir import RunDir, write_json
+from reno_dspy.base.files import write_json
+from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import NullTracker, Run, Tracker
 
 # The attention that keeps rows apart that are packed into one.

@@ -7,8 +7,6 @@ repeating a call. Token counts and costs over all sessions come from the same fi
 
 from __future__ import annotations
 
-import hashlib
-import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,7 +20,8 @@ from programs.annotate import last_usage
 from programs.chat_format import PlainAdapter
 from programs.lm import ENDPOINT_ERRORS, explain
 from reno_dspy.base.errors import JobError
-from reno_dspy.base.rundir import JsonlLog
+from reno_dspy.base.files import digest_json
+from reno_dspy.base.jsonl import JsonlLog
 
 
 @dataclass(frozen=True)
@@ -176,5 +175,4 @@ def add_up(rows: list[dict[str, Any]]) -> Spent:
 
 
 def _key(messages: list[dict[str, Any]]) -> str:
-    text = json.dumps(messages, ensure_ascii=False, sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return digest_json(messages, 64)

@@ -6,9 +6,7 @@ belong to the split that its rows are in; articles without rows in `train` or `d
 
 from __future__ import annotations
 
-import hashlib
 import json
-import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +15,11 @@ from typing import Any
 from programs.extract import CHUNK_CHARS, CHUNK_OVERLAP, chunks
 from programs.optimize.subsets import Sample
 from reno_dspy.base.errors import InputError
+from reno_dspy.base.files import digest_json
 from reno_dspy.base.tracker import DataRef
 from reno_dspy.build.references.find import reference_section, verify
 from reno_dspy.data.dataset import load, splits_of
+from reno_dspy.data.draw import draw
 
 
 @dataclass(frozen=True)
@@ -43,16 +43,14 @@ def load_chunks(data: str, split: str, size: int, seed: int) -> Sample:
     found = [chunk for chunk in _all_chunks(Path(data)) if chunk.article in articles]
     if not found:
         raise InputError(f"No article of {data}, split {split!r}, has matched references.")
-    chosen = random.Random(seed).sample(range(len(found)), min(size, len(found)))
-    items = tuple(found[i] for i in sorted(chosen))
+    items = tuple(draw(found, size, seed))
     ref = DataRef(f"{whole.name}-{split}-chunks", digest_chunks(items), whole.path, len(items))
     return Sample(items, ref, whole.digest)
 
 
 def digest_chunks(items: Sequence[Chunk]) -> str:
     """A digest over texts and references, in order: sixteen hexadecimal digits of a SHA-256."""
-    text = json.dumps([[one.text, one.references] for one in items], ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return digest_json([[one.text, one.references] for one in items])
 
 
 def _all_chunks(data: Path) -> Iterator[Chunk]:

@@ -16,7 +16,8 @@ from programs.config import OptimizeConfig
 from programs.optimize.tasks import Task
 from programs.prompts import Prompt
 from reno_dspy.base.errors import InputError
-from reno_dspy.base.rundir import RunDir, write_json
+from reno_dspy.base.files import write_json
+from reno_dspy.base.rundir import RunDir
 
 FINGERPRINT = "fingerprint.json"
 

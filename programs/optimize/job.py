@@ -35,8 +35,9 @@ from programs.optimize.reflection import Proposer
 from programs.optimize.tasks import Annotating, Extracting, Task
 from programs.prompts import Prompt, save
 from reno_dspy.base.errors import InputError
+from reno_dspy.base.files import write_json, write_text
 from reno_dspy.base.progress import bar
-from reno_dspy.base.rundir import RunDir, write_json, write_text
+from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run
 
 RESULT, CANDIDATES = "result.json", "candidates.json"

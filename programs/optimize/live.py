@@ -7,8 +7,8 @@ from typing import Any
 
 from programs.optimize.candidates import Candidate
 from programs.prompts import Prompt
+from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.base.progress import Bar
-from reno_dspy.base.rundir import JsonlLog
 from reno_dspy.base.tracker import Run
 
 REPORTED = "reported.jsonl"

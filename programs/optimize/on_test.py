@@ -12,7 +12,8 @@ from programs.annotate import LMSystem
 from programs.config import LMSpec, Objective, OptimizeConfig
 from programs.optimize.candidates import Candidate, OptimizeResult
 from programs.optimize.feedback import citation_score
-from reno_dspy.base.rundir import JsonlLog, write_text
+from reno_dspy.base.files import write_text
+from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.base.tracker import Tracker
 from reno_dspy.data.dataset import load
 from reno_dspy.measure.job import PREDICTIONS, EvaluateConfig, evaluate

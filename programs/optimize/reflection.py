@@ -19,7 +19,7 @@ from programs.annotate import last_usage
 from programs.chat_format import PlainAdapter
 from programs.lm import explain
 from programs.optimize.answers import Answers, Spent, add_up
-from reno_dspy.base.rundir import JsonlLog
+from reno_dspy.base.jsonl import JsonlLog
 
 # A reflection LM that fails this often in a row will not come back by itself.
 MAX_FAILURES_IN_A_ROW = 3

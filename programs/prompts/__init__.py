@@ -6,7 +6,6 @@ and its digest names what was really asked, so runs and adapters can be traced b
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 from pathlib import Path
@@ -17,7 +16,7 @@ from pydantic import ValidationError, field_validator
 
 from reno_dspy.base.config import Config
 from reno_dspy.base.errors import InputError
-from reno_dspy.base.rundir import write_json
+from reno_dspy.base.files import digest, write_json
 
 SHIPPED = Path(__file__).parent
 
@@ -50,7 +49,7 @@ class Prompt(Config):
         """12 hex digits of the SHA-256 of instructions and examples; the name does not count."""
         content = self.model_dump(mode="json", exclude={"name"})
         text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
+        return digest(text, 12)
 
 
 def load(name_or_path: str | Path) -> Prompt:

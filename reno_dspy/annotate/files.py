@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict
 
 from lxml import etree
 
-from reno_dspy.base.rundir import replacing
+from reno_dspy.base.files import replacing
 from reno_dspy.jats.citation import parse
 from reno_dspy.jats.csl import to_csl
 from reno_dspy.jats.ref_list import ref

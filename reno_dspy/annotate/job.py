@@ -22,8 +22,8 @@ from reno_dspy.annotate.files import Answer, Form, write_answers
 from reno_dspy.annotate.list_labels import Labelled, split_labels
 from reno_dspy.annotate.log import Known, alone
 from reno_dspy.base.errors import HOPELESS, InputError, JobError
+from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.base.progress import Bar, bar
-from reno_dspy.base.rundir import JsonlLog
 from reno_dspy.jats.citation import MAX_CHARACTERS, read
 from reno_dspy.jats.spans import ILLEGAL
 from reno_dspy.systems import Completion, System

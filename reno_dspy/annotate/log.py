@@ -16,7 +16,7 @@ from typing import IO, Any, cast
 
 from reno_dspy.annotate.files import Answer
 from reno_dspy.base.errors import InputError
-from reno_dspy.base.rundir import JsonlLog
+from reno_dspy.base.jsonl import JsonlLog
 
 _NOWHERE = -1
 
@@ -73,7 +73,7 @@ class Known:
         self.answered = sum(place >= 0 for place in self._places)
 
     def _read(self, header: Mapping[str, Any]) -> None:
-        records = self._log.places()
+        records = self._log.with_offsets()
         first = next(records, None)
         self.started = first is not None
         if first is not None and first[1] != header:

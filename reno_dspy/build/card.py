@@ -7,7 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from reno_dspy.base.rundir import JsonlLog, write_json
+from reno_dspy.base.files import write_json
+from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.build import filters
 from reno_dspy.build.config import BuildConfig
 from reno_dspy.build.sample import Sample

@@ -12,8 +12,8 @@ from contextlib import closing
 from pathlib import Path
 
 from reno_dspy.base.errors import HOPELESS, JobError
+from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.base.progress import bar
-from reno_dspy.base.rundir import JsonlLog
 from reno_dspy.build.local_engine import in_threads
 from reno_dspy.build.store import Record
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from reno_dspy.base.errors import JobError
+from reno_dspy.base.files import sha256_file
 from reno_dspy.base.progress import bar
-from reno_dspy.base.rundir import sha256_file
 from reno_dspy.build import card as build_report
 from reno_dspy.build import local_engine as parallel
 from reno_dspy.build import sample as sampling

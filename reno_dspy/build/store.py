@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reno_dspy.base.rundir import write_json
+from reno_dspy.base.files import write_json
 
 Record = dict[str, Any]
 

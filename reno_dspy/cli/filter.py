@@ -44,7 +44,7 @@ def command(pairs: str, split: str | None, as_json: bool, keep: Path | None) -> 
 
 
 def _write_kept(path: Path, rows: Sequence[Row], reasons: Sequence[Reasons]) -> None:
-    from reno_dspy.base.rundir import write_text
+    from reno_dspy.base.files import write_text
 
     kept = (asdict(row) for row, given in zip(rows, reasons, strict=True) if not given)
     write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept))

@@ -9,10 +9,10 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import random
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from reno_dspy.base.errors import InputError
-from reno_dspy.base.rundir import sha256_file, write_bytes, write_json, write_text
+from reno_dspy.base.files import digest as short_digest
+from reno_dspy.base.files import sha256_file, write_bytes, write_json, write_text
 from reno_dspy.base.tracker import DataRef
+from reno_dspy.data.draw import draw
 
 SPLITS = ("train", "dev", "test")
 MANIFEST = "manifest.json"
@@ -68,7 +70,7 @@ class Dataset:
     path: str
     split: str | None
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Sixteen hexadecimal digits over the rows' texts, annotations, sources and articles."""
         return digest_rows(self.rows)
@@ -106,10 +108,7 @@ def load(data: str, split: str | None = None, limit: int | None = None, seed: in
         rows = _read_hub(data, split)
     if not rows:
         raise InputError(f"{data} holds no rows" + (f" in split {split!r}." if split else "."))
-    if limit is not None and limit < len(rows):
-        chosen = sorted(random.Random(seed).sample(range(len(rows)), limit))
-        rows = [rows[i] for i in chosen]
-    return Dataset(tuple(rows), _name(path), data, split)
+    return Dataset(tuple(draw(rows, limit, seed)), _name(path), data, split)
 
 
 def splits_of(data: str) -> tuple[str, ...]:
@@ -133,16 +132,15 @@ def save(
         old.unlink()
     for name, rows in splits.items():
         write_bytes(out / "data" / f"{name}-00000-of-00001.parquet", _to_parquet(rows))
-    digest = hashlib.sha256(
-        json.dumps({name: digest_rows(rows) for name, rows in splits.items()}).encode()
-    ).hexdigest()[:16]
+    split_digests = {name: digest_rows(rows) for name, rows in splits.items()}
+    digest = short_digest(json.dumps(split_digests))
     write_text(out / "README.md", _card_header(splits, digest) + card)
     files = [*sorted(out.rglob("*.parquet")), out / "README.md"]
     whole = {
         **manifest,
         "digest": digest,
         "rows": {name: len(rows) for name, rows in splits.items()},
-        "split_digests": {name: digest_rows(rows) for name, rows in splits.items()},
+        "split_digests": split_digests,
         "files": {str(p.relative_to(out)): sha256_file(p) for p in files},
     }
     write_json(out / MANIFEST, whole)
@@ -255,4 +253,6 @@ def _card_header(splits: Mapping[str, Sequence[Row]], digest: str) -> str:
 
 
 def _name(path: Path) -> str:
-    return path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".parquet")
+    # `.` and `..` have no name of their own.
+    name = path.name if path.name not in ("", "..") else path.resolve().name
+    return name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".parquet")

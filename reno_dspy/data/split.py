@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
+from reno_dspy.base.files import digest
 from reno_dspy.jats.text import folded
 
 
@@ -46,4 +47,4 @@ def split_articles(
 
 
 def _order(article: str, seed: int) -> str:
-    return hashlib.sha256(f"{seed}:{article}".encode()).hexdigest()
+    return digest(f"{seed}:{article}", 64)

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from reno_dspy import __version__
-from reno_dspy.base.rundir import sha256_file
+from reno_dspy.base.files import sha256_file
 from reno_dspy.build.pdf.convert import looks_like_pdf
 
 Check = Callable[[Path], bool]

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reno_dspy.base.errors import InputError, JobError
+from reno_dspy.base.files import sha256_file, write_text
 from reno_dspy.base.progress import bar
-from reno_dspy.base.rundir import RunDir, sha256_file, write_text
+from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
 from reno_dspy.data.corpus import COLUMNS, NAME
 from reno_dspy.fetch.config import FetchConfig

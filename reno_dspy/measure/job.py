@@ -17,8 +17,10 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from reno_dspy.base.errors import HOPELESS, InputError, JobError
+from reno_dspy.base.files import write_json, write_text
+from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.base.progress import Bar, bar
-from reno_dspy.base.rundir import JsonlLog, RunDir, write_json, write_text
+from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
 from reno_dspy.data.dataset import Dataset, Row
 from reno_dspy.measure.report import Report, citation_table, report_scores, score_records

@@ -8,13 +8,13 @@ found again in the MLflow UI.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from reno_dspy.base.errors import InputError
-from reno_dspy.base.rundir import RunDir, write_text
+from reno_dspy.base.files import digest, write_text
+from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
 from tracking.compare.html import html_report
 from tracking.compare.paired import Comparison, compare_with_first, markdown_comparison
@@ -136,4 +136,4 @@ def _linked(result: Result) -> str:
 
 def _digest(names: Sequence[str], with_published: bool) -> str:
     text = "\0".join([*names, str(with_published)])
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return digest(text, 12)

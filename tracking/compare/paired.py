@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from reno_dspy.base.files import digest
 from reno_dspy.jats.citation import FIELDS
 from reno_dspy.measure.report import count_arrays, score_records
 from reno_dspy.measure.stats import Paired, paired_difference
@@ -54,7 +54,7 @@ def _by_question(result: Result) -> dict[str, Mapping[str, Any]]:
     seen: dict[str, int] = {}
     for record in result.predictions or ():
         asked = f"{record.get('plaintext')}\0{record['xml']}"
-        key = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
+        key = digest(asked, 64)
         seen[key] = seen.get(key, 0) + 1
         records[f"{key}/{seen[key]}"] = record
     return records

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reno_dspy.base.errors import InputError
-from reno_dspy.base.rundir import JsonlLog
+from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.jats.citation import FIELDS
 from reno_dspy.measure.job import PREDICTIONS, REPORT
 from tracking.compare import published

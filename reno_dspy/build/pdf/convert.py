@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from reno_dspy.base.errors import JobError
-from reno_dspy.base.rundir import cache_dir, sha256_file, write_text
+from reno_dspy.base.files import cache_dir, sha256_file, write_text
 
 if TYPE_CHECKING:
     from markitdown import MarkItDown

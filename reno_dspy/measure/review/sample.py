@@ -11,7 +11,6 @@ enough, goes to a page for judging; verdicts read back give the corrected precis
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 import random
@@ -23,7 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from reno_dspy.base.errors import InputError
-from reno_dspy.base.rundir import JsonlLog, read_config, write_text
+from reno_dspy.base.files import digest, write_text
+from reno_dspy.base.jsonl import JsonlLog
+from reno_dspy.base.rundir import read_config
 from reno_dspy.jats.citation import FIELDS, read
 from reno_dspy.measure.job import PREDICTIONS
 from reno_dspy.measure.metric import CitationScore
@@ -65,7 +66,7 @@ class Sample:
     def key(self) -> str:
         """Sixteen hexadecimal digits by which a page finds its own verdicts again."""
         known = json.dumps([[f.id, f.field, f.value, f.reference] for f in self.findings])
-        return hashlib.sha256(known.encode()).hexdigest()[:16]
+        return digest(known)
 
 
 @dataclass(frozen=True)

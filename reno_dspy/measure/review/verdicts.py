@@ -6,7 +6,6 @@ verdicts continues its run. In MLflow it is found from the evaluation, and compa
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -14,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from reno_dspy.base.errors import InputError
-from reno_dspy.base.rundir import RunDir, read_config, write_bytes, write_json
+from reno_dspy.base.files import digest, write_bytes, write_json
+from reno_dspy.base.rundir import RunDir, read_config
 from reno_dspy.base.tracker import DataRef, Run, Tracker
 from reno_dspy.measure.job import REPORT
 from reno_dspy.measure.review.sample import Corrected, read_table, read_verdicts
@@ -69,7 +69,7 @@ def _read_report(run: Path) -> dict[str, Any]:
 def _sample(rows: list[dict[str, str]]) -> str:
     """Twelve hexadecimal digits by which a sample is known, whatever was judged of it so far."""
     known = "\n".join([rows[0]["totals"], *sorted(row["id"] for row in rows)])
-    return hashlib.sha256(known.encode()).hexdigest()[:12]
+    return digest(known, 12)
 
 
 def _tell(

@@ -9,7 +9,6 @@ well-formed and keeps the reference's text.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
@@ -19,6 +18,7 @@ from time import perf_counter
 import pycrfsuite
 
 from reno_dspy.base.errors import InputError
+from reno_dspy.base.files import digest
 from reno_dspy.jats.spans import Span, render
 from reno_dspy.systems import Completion
 from reno_dspy.systems.crf.features import features
@@ -44,7 +44,7 @@ class Crf:
     @cached_property
     def digest(self) -> str:
         """Sixteen hexadecimal digits of the model file's SHA-256."""
-        return hashlib.sha256(self._model).hexdigest()[:16]
+        return digest(self._model)
 
     def identity(self) -> Mapping[str, str]:
         """The model, by digest."""

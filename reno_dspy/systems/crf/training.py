@@ -8,7 +8,6 @@ settings and, with `--test`, figures.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,8 +20,9 @@ from pydantic import Field
 
 from reno_dspy.base.config import Config
 from reno_dspy.base.errors import JobError
+from reno_dspy.base.files import sha256_file, write_bytes, write_json
 from reno_dspy.base.progress import Bar, bar
-from reno_dspy.base.rundir import RunDir, write_bytes, write_json
+from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run
 from reno_dspy.data.dataset import Dataset, Row
 from reno_dspy.jats.spans import Span, project
@@ -183,7 +183,7 @@ def _manifest(
     data: Dataset, unusable: int, kept: set[str], model: Path, config: TrainCrfConfig
 ) -> dict[str, Any]:
     return {
-        "model_sha256": hashlib.sha256(model.read_bytes()).hexdigest(),
+        "model_sha256": sha256_file(model),
         "data": {"name": data.name, "digest": data.digest, "rows": len(data.rows)},
         "rows_without_lesson": unusable,
         "sources": dict(Counter(row.source for row in data.rows).most_common()),

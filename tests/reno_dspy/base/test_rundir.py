@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from reno_dspy.base.errors import InputError
-from reno_dspy.base.rundir import JsonlLog, RunDir, read_config, write_json, write_text
+from reno_dspy.base.files import write_text
+from reno_dspy.base.rundir import RunDir, read_config
 
 
 def test_the_same_configuration_resumes(tmp_path: Path) -> None:
@@ -43,36 +44,3 @@ def test_a_file_or_an_unwritable_place_is_refused(tmp_path: Path) -> None:
         RunDir.open(tmp_path / "file", "evaluate", {})
     with pytest.raises(InputError, match="Cannot write to"):
         RunDir.open(Path("/proc/none/run"), "evaluate", {})
-
-
-def test_a_torn_line_is_cut_off(tmp_path: Path) -> None:
-    log = JsonlLog(tmp_path / "log.jsonl")
-    with log.appending() as out:
-        out.write({"n": 1})
-    with open(log.path, "a") as file:
-        file.write('{"n": 2, "text": "tor')
-    assert log.read() == [{"n": 1}]
-    with log.appending() as out:
-        out.write({"n": 3})
-    assert log.read() == [{"n": 1}, {"n": 3}]
-
-
-def test_a_line_that_is_no_json_is_named(tmp_path: Path) -> None:
-    (tmp_path / "log.jsonl").write_bytes(b'{"n": 1}\n{oops\n{"n": 3}\n')
-    with pytest.raises(InputError, match=r"log\.jsonl:2 is not JSON"):
-        JsonlLog(tmp_path / "log.jsonl").read()
-
-
-def test_lone_surrogates_survive(tmp_path: Path) -> None:
-    log = JsonlLog(tmp_path / "log.jsonl")
-    with log.appending() as out:
-        out.write({"text": "a\ud800b"})
-    assert log.read() == [{"text": "a\ud800b"}]
-
-
-def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
-    write_json(tmp_path / "report.json", {"a": 1})
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        write_json(tmp_path / "report.json", {"a": float("nan")})
-    assert (tmp_path / "report.json").read_text() == '{\n  "a": 1\n}\n'
-    assert [path.name for path in tmp_path.iterdir()] == ["report.json"]

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from reno_dspy.base.errors import InputError, JobError
-from reno_dspy.base.rundir import JsonlLog
+from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.base.tracker import NullTracker
 from reno_dspy.build.config import STAGES, BuildConfig
 from reno_dspy.build.job import Built, build

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from reno_dspy.base.errors import InputError
-from reno_dspy.base.rundir import sha256_file
+from reno_dspy.base.files import sha256_file
 from reno_dspy.data.dataset import Row, load, save
 
 ROWS = [
@@ -29,6 +29,15 @@ def test_a_directory_is_read_by_split(built: Path) -> None:
         load(str(built))
     with pytest.raises(InputError, match="no split 'valid'"):
         load(str(built), "valid")
+
+
+@pytest.mark.parametrize("data", [".", "..", "../d", "./"])
+def test_a_data_set_has_the_name_of_its_directory(
+    built: Path, monkeypatch: pytest.MonkeyPatch, data: str
+) -> None:
+    (built / "inside").mkdir()
+    monkeypatch.chdir(built / "inside" if data == ".." else built)
+    assert load(data, "test").ref().name == f"{built.name}-test"
 
 
 def test_the_published_columns_come_first(built: Path) -> None:
