@@ -10,8 +10,11 @@ from programs.annotate import load_recipe
 from programs.chat_format import PlainAdapter
 from programs.lm import LMSpec, explain, make_lm
 from reno_dspy.base.errors import JobError
+from reno_dspy.jats.thoughts import without_thoughts
 
 UNKNOWN = "und"  # ISO 639-2, undetermined
+
+_CODE = re.compile(r"(?<![\w-])[a-z]{2}(?![\w-])")
 
 
 class TitleLanguage(dspy.Signature):  # type: ignore[misc]
@@ -78,11 +81,17 @@ def load_describer(name: str) -> LMDescriber:
 
 
 def read_language(answer: str) -> str:
-    """The code in an answer: its first word of two letters, or `und`."""
-    found = re.search(r"(?<![\w-])[a-z]{2}(?![\w-])", answer.strip().lower())
-    return found.group() if found else UNKNOWN
+    """The two-letter code in an answer, or `und`.
+
+    An answer may be the code alone, begin with it, or lead up to it in a sentence ("The language is
+    Portuguese (pt)."). Words such as "is" and "it" are codes as well, so the last one counts then.
+    """
+    text = without_thoughts(answer)[0].strip()
+    alone = re.fullmatch(r"\W*([A-Za-z]{2})\W*", text) or re.match(r"\W*([a-z]{2})(?![\w-])", text)
+    codes = _CODE.findall(text)
+    return alone.group(1).lower() if alone else codes[-1] if codes else UNKNOWN
 
 
 def read_yes(answer: str) -> bool:
     """Whether an answer says yes."""
-    return re.match(r"\W*(yes|true)\b", answer, re.IGNORECASE) is not None
+    return re.match(r"\W*(yes|true)\b", without_thoughts(answer)[0], re.IGNORECASE) is not None

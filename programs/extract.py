@@ -7,7 +7,7 @@ next; what both give is given once. That every string occurs in the article is t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import dspy
 
@@ -19,6 +19,7 @@ from programs.prompts import Prompt
 from reno_dspy.base.errors import JobError
 from reno_dspy.build.references.find import reference_section
 from reno_dspy.jats.text import folded
+from reno_dspy.jats.thoughts import without_thoughts
 
 # Characters of a piece that the LM is shown at once, and of it what the next piece repeats.
 CHUNK_CHARS, CHUNK_OVERLAP = 3500, 700
@@ -100,18 +101,18 @@ def load_extractor(name: str) -> LMExtractor:
 
 
 def chunks(text: str, max_chars: int, overlap: int) -> list[str]:
-    """Cut text at line ends into pieces of at most `max_chars` (a longer line is a piece of its own).
+    """Cut text at line ends into pieces of at most `max_chars`; a longer line is cut at a space.
 
     Each piece but the first begins with the last lines of the one before, at most `overlap`
-    characters of them.
+    characters of them and only where the next line still fits.
     """
     pieces: list[list[str]] = []
     current: list[str] = []
     fresh = 0  # lines of `current` that no earlier piece holds
-    for line in text.splitlines(keepends=True):
+    for line in _lines(text, max_chars):
         if fresh and sum(map(len, current)) + len(line) > max_chars:
             pieces.append(current)
-            current, fresh = _tail(current, overlap), 0
+            current, fresh = _tail(current, min(overlap, max_chars - len(line))), 0
         current.append(line)
         fresh += 1
     if fresh and "".join(current).strip():
@@ -119,9 +120,20 @@ def chunks(text: str, max_chars: int, overlap: int) -> list[str]:
     return ["".join(piece) for piece in pieces]
 
 
+def _lines(text: str, longest: int) -> Iterator[str]:
+    """The lines of `text` with their ends, those over `longest` in parts."""
+    for line in text.splitlines(keepends=True):
+        while len(line) > longest:
+            cut = line.rfind(" ", 1, longest) + 1 or longest
+            yield line[:cut]
+            line = line[cut:]
+        yield line
+
+
 def read_lines(answer: str) -> list[str]:
-    """The references in an answer: its lines, without code fences and list bullets."""
-    lines = (_BULLET.sub("", line.strip()) for line in _FENCE.sub("", answer).splitlines())
+    """The references in an answer: its lines, without thoughts, code fences and list bullets."""
+    text = _FENCE.sub("", without_thoughts(answer)[0])
+    lines = (_BULLET.sub("", line.strip()) for line in text.splitlines())
     return [line for line in lines if line]
 
 

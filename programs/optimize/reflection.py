@@ -20,11 +20,16 @@ from programs.chat_format import PlainAdapter
 from programs.lm import explain
 from programs.optimize.answers import Answers, Spent, add_up
 from reno_dspy.base.jsonl import JsonlLog
+from reno_dspy.jats.thoughts import without_thoughts
 
 # A reflection LM that fails this often in a row will not come back by itself.
 MAX_FAILURES_IN_A_ROW = 3
 
-_ANSWER = re.compile(r"<instructions>(.*?)(?:</instructions>|\Z)", re.DOTALL)
+# Characters of the shortest text that can be instructions, and not words between two mentioned tags.
+_SHORTEST = 20
+
+_OPEN = "<instructions>"
+_TAG = re.compile(r"</?instructions>")
 _FENCE = re.compile(r"\A```[^\n]*\n(.*?)\n?```\Z", re.DOTALL)
 
 
@@ -111,19 +116,18 @@ def write_material(current: str, examples: Sequence[Mapping[str, Any]]) -> str:
         text = "\n".join(str(value) for value in example["Inputs"].values())
         outputs = example["Generated Outputs"]
         answer = "\n".join(map(str, outputs.values())) if isinstance(outputs, Mapping) else outputs
+        shown = without_thoughts(str(answer))[0][:2000]
         parts.append(
-            f"EXAMPLE {number}\nInput: {text}\nAnswer: {str(answer)[:2000]}\n"
-            f"Feedback: {example['Feedback']}"
+            f"EXAMPLE {number}\nInput: {text}\nAnswer: {shown}\nFeedback: {example['Feedback']}"
         )
     return "\n\n".join(parts)
 
 
 def read_proposal(answer: str, current: str, max_chars: int) -> tuple[str | None, str]:
     """The proposed instructions and "usable", or None and the reason why they are not."""
-    found = _ANSWER.search(answer)
-    if found is None:
+    text = _instructions_in(without_thoughts(answer)[0])
+    if text is None:
         return None, "no instructions in the answer"
-    text = found.group(1).strip()
     fence = _FENCE.match(text)
     text = fence.group(1).strip() if fence else text
     if not text:
@@ -133,3 +137,25 @@ def read_proposal(answer: str, current: str, max_chars: int) -> tuple[str | None
     if text == current.strip():
         return None, "unchanged"
     return text, "usable"
+
+
+def _instructions_in(answer: str) -> str | None:
+    """What the last whole `<instructions>` block holds; None without an opening tag.
+
+    Tags nest: a block inside another one is part of it. Models also mention the tags before or after
+    they use them ("between <instructions> and </instructions>"), so what is shorter than any
+    instructions counts only where nothing else is there. A block that is never closed runs to the end.
+    """
+    open_at: list[int] = []
+    blocks: list[tuple[int, int]] = []
+    for tag in _TAG.finditer(answer):
+        if tag.group() == _OPEN:
+            open_at.append(tag.end())
+        elif open_at:
+            start = open_at.pop()
+            blocks = [block for block in blocks if block[0] < start] + [(start, tag.start())]
+    texts = [answer[start:end].strip() for start, end in blocks]
+    if not texts and open_at:
+        return answer[open_at[-1] :].strip()
+    long_enough = [text for text in texts if len(text) >= _SHORTEST]
+    return next(reversed(long_enough or texts), None)

@@ -15,6 +15,7 @@ from typing import TypeAlias
 from lxml import etree
 
 from reno_dspy.jats.text import collapse
+from reno_dspy.jats.thoughts import without_thoughts
 
 # The seven fields of the paper's tables, in their order.
 FIELDS = ("surname", "given-names", "article-title", "source", "volume", "issue", "year")
@@ -30,7 +31,6 @@ _PARSER = etree.XMLParser(
 )
 _DECLARATION = re.compile(r"\A\s*<\?xml\b[^>]*\?>")
 _FENCE_LINE = re.compile(r"```[^\n`]*\n")
-_THOUGHT = re.compile(r"\A\s*<think>.*?</think>\s*", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 
 
@@ -44,7 +44,8 @@ class Reading:
 
     `lenient` and `strict` hold, for every field asked for, its values in document order. `text` is the
     annotation without tags and `xml` the annotation, None where the completion is malformed (`problem`
-    says how). `fenced` and `thought` tell that a code fence or a leading `<think>` block was removed.
+    says how). `fenced` and `thought` tell whether a code fence or thoughts (`without_thoughts`) were
+    removed.
     """
 
     lenient: Values
@@ -119,13 +120,13 @@ def read(completion: str, names: Iterable[str] = FIELDS) -> Reading:
 
 
 def _unwrap(completion: str) -> tuple[str, bool, bool]:
-    body, thoughts = _THOUGHT.subn("", completion, count=1)
+    body, thought = without_thoughts(completion)
     inner = body.strip()
     opening = _FENCE_LINE.match(inner)
     fenced = opening is not None and len(inner) >= opening.end() + 3 and inner.endswith("```")
     if opening is not None and fenced:
         body = inner[opening.end() : -3].strip()
-    return body, fenced, thoughts > 0
+    return body, fenced, thought
 
 
 def _salvage(text: str, name: str) -> Iterable[str]:

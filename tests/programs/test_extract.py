@@ -76,13 +76,21 @@ def test_a_failing_lm_is_told(endpoint: Any) -> None:
         LMDescriber(spec)("t", "r")
 
 
-@given(st.lists(st.text(alphabet="ab ", max_size=30), max_size=40), st.integers(10, 80))
+@given(st.lists(st.text(alphabet="ab ", max_size=30), max_size=40), st.integers(31, 80))
 def test_chunks_lose_nothing(lines: list[str], size: int) -> None:
     text = "\n".join(lines)
     pieces = chunks(text, size, size // 3)
     for line in lines:
         assert not line.strip() or any(line in piece for piece in pieces)
-    assert all(len(piece) <= size + 31 for piece in pieces)
+    assert max(map(len, pieces), default=0) <= size
+
+
+def test_a_line_longer_than_a_chunk_is_cut_at_a_space() -> None:
+    text = "a short line\n" * 34 + "words " * 900 + "\n"
+    pieces = chunks(text, 3500, 700)
+    assert max(map(len, pieces)) <= 3500
+    assert "".join(chunks(text, 3500, 0)) == text
+    assert all(piece.endswith((" ", "\n")) for piece in pieces)
 
 
 def test_a_reference_cut_in_two_is_given_whole() -> None:
@@ -104,6 +112,7 @@ def test_answers_are_read_line_by_line() -> None:
         "2. Two - with dash.",
     ]
     assert read_lines("\n") == []
+    assert read_lines("<think>\nOne. Perhaps two.\n</think>\nOne.\nTwo.") == ["One.", "Two."]
 
 
 def test_a_description(endpoint: Any) -> None:
@@ -118,17 +127,22 @@ def test_a_description(endpoint: Any) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "code"),
-    [("en", "en"), (" 'DE'.", "de"), ("Language: fr", "fr"), ("und", "und"), ("Portuguese", "und")],
+    [
+        ("en", "en"),
+        (" 'DE'.", "de"),
+        ("Language: fr", "fr"),
+        ("und", "und"),
+        ("Portuguese", "und"),
+        ("pt - it is Portuguese", "pt"),
+        ("It is in Portuguese, so the code is **pt**.", "pt"),
+        ("<think>Okay, it is Portuguese.</think>\n\npt", "pt"),
+        ("it looks Portuguese, or is it?</think>pt", "pt"),
+    ],
 )
 def test_language_answers(answer: str, code: str) -> None:
     assert read_language(answer) == code
 
 
 def test_yes_answers() -> None:
-    assert [read_yes(a) for a in ("yes", "**Yes**", "no", "", "yesterday")] == [
-        True,
-        True,
-        False,
-        False,
-        False,
-    ]
+    answers = ("yes", "**Yes**", "<think>No?</think> yes", "no", "", "yesterday", "yes</think> no")
+    assert [read_yes(answer) for answer in answers] == [True] * 3 + [False] * 4

@@ -84,6 +84,9 @@ def test_a_budget_is_given_once(options: dict[str, object]) -> None:
         plan_job(config, 10)
 
 
+GOOD = "Tag each author on its own."
+
+
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
@@ -91,6 +94,36 @@ def test_a_budget_is_given_once(options: dict[str, object]) -> None:
         ("Here:\n<instructions>```\nA.\n```</instructions> Done.", "A."),
         ("<instructions>The end tag is forgotten.", "The end tag is forgotten."),
         ("A.", None),
+        # The tags are mentioned before, after or inside the block that is meant.
+        (
+            f"I answer between <instructions> and </instructions>.\n<instructions>{GOOD}</instructions>",
+            GOOD,
+        ),
+        (
+            f"<instructions>{GOOD}</instructions> All between <instructions> and </instructions>.",
+            GOOD,
+        ),
+        (f"The tag <instructions> comes first. <instructions>{GOOD}</instructions>", GOOD),
+        (
+            f"<instructions>{GOOD} Like <instructions>x</instructions>.</instructions>",
+            f"{GOOD} Like <instructions>x</instructions>.",
+        ),
+        (
+            f"<instructions>Draft of a rule that is long.</instructions> Or: <instructions>{GOOD}"
+            "</instructions>",
+            GOOD,
+        ),
+        (
+            f"<think>Between <instructions> and </instructions>.</think><instructions>{GOOD}"
+            "</instructions>",
+            GOOD,
+        ),
+        (
+            f"So <instructions>a draft of mine</instructions>?</think><instructions>{GOOD}"
+            "</instructions>",
+            GOOD,
+        ),
+        ("<think>Let me write <instructions>a draft of mine</instructions>", None),
     ],
 )
 def test_proposals_are_read(answer: str, text: str | None) -> None:
@@ -100,7 +133,7 @@ def test_proposals_are_read(answer: str, text: str | None) -> None:
 def test_the_reflection_lm_reads_answers_with_their_feedback() -> None:
     example = {
         "Inputs": {"reference": "A. 1999."},
-        "Generated Outputs": {"annotation": "<x/>"},
+        "Generated Outputs": {"annotation": "<think>Hm.</think><x/>"},
         "Feedback": "Score 0.",
     }
     assert write_material("Tag.", [example]) == (
