@@ -3,7 +3,7 @@
 Matrix products take their weights and inputs as bfloat16 and give float32; everything else (norms,
 rotary positions, attention, the residual stream) stays float32. On a CPU with bfloat16 instructions
 that is more than twice as fast as float32, whereas a model that is bfloat16 throughout is slower than
-float32 there (its attention kernel is). Figures: docs/log.md.
+float32 there (its attention kernel is). Figures: docs/log/2026-11.md.
 """
 
 from __future__ import annotations

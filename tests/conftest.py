@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Two threads that spin for each other on a busy machine take many times as long (docs/log.md).
+# Two threads that spin for each other on a busy machine take many times as long (docs/log/2026-11.md).
 os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_DATASETS_OFFLINE"] = "1"

@@ -1,7 +1,7 @@
 """TRL's trainer with the loss of a CPU: the vocabulary's logits of answer tokens alone, in bfloat16.
 
 TRL computes them in float32, twice, and with entropy; that was two fifths of a step for a model of
-135M parameters and a vocabulary of 49,152 (docs/log.md).
+135M parameters and a vocabulary of 49,152 (docs/log/2026-11.md).
 """
 
 from __future__ import annotations
