@@ -1,8 +1,8 @@
 """The text of a PDF in reading order, one line a printed line, through pypdfium2.
 
 Columns are put left before right; within one, text stays in the order in which the PDF draws it, which
-for typeset articles is the order of reading (measured in docs/log/2026-11.md). Three things that a reader of
-reference lists needs and plain text loses are kept: a form feed before each page but the first, an
+for typeset articles is the order of reading (measured in docs/log/2026-11.md). Three things that a reader
+of reference lists needs and plain text loses are kept: a form feed before each page but the first, an
 empty line where the leading grows (paragraphs), and two spaces before a line that starts right of its
 column's edge (hanging indents).
 """
