@@ -27,8 +27,8 @@ import click
 from reno_dspy.base.files import write_text
 from reno_dspy.data.dataset import SPLITS, Row, load, read_records, save
 from reno_dspy.jats.citation import FIELDS
+from reno_dspy.measure.in_memory import measure
 from reno_dspy.systems.crf.model import SHIPPED, Crf
-from reno_dspy.systems.crf.training import measure
 
 SPLIT_FILES = ("scielo", "ore", "pmc")
 OTHERS = ("excite", "linkedbooks", "grobid", "anystyle")

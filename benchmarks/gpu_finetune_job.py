@@ -181,7 +181,7 @@ def timed(config: Any, peak: float | None) -> dict[str, Any]:
 def job_of(config: Any) -> Callable[..., Any]:
     """The job of `reno finetune` that this recipe is for."""
     if config.tagger:
-        from finetune.tagger.train import train_tagger
+        from finetune.training.tagger import train_tagger
 
         return train_tagger
     from finetune.training.sft import finetune

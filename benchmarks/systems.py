@@ -19,7 +19,7 @@ import click
 from finetune.serving.embedded import EmbeddedSystem, shipped_adapter
 from finetune.tagger.system import Tagger
 from reno_dspy.data.dataset import Row, load
-from reno_dspy.measure.report import make_report
+from reno_dspy.measure.in_memory import report_on
 from reno_dspy.systems import Completion, System
 from reno_dspy.systems.crf.model import Crf
 
@@ -51,10 +51,7 @@ def _measure(system: System, rows: Sequence[Row]) -> float:
     start = time.perf_counter()
     completions = asyncio.run(_answers(system, texts))
     speed = len(texts) / (time.perf_counter() - start)
-    report = make_report(
-        [_record(row, one) for row, one in zip(rows, completions, strict=True)],
-        system=system.name, identity=dict(system.identity()),
-    )  # fmt: skip
+    report = report_on(system, rows, completions)
     click.echo(
         f"{system.name}: {speed:.2f} references/s, n {len(rows)}, lenient recall "
         f"{report.overall.recall_lenient:.1f}, valid XML {report.valid_xml:.1f}, "
@@ -76,13 +73,6 @@ async def _answers(system: System, texts: Sequence[str]) -> list[Completion]:
 
     await asyncio.gather(*(work() for _ in range(system.concurrency)))
     return [found[i] for i in range(len(texts))]
-
-
-def _record(row: Row, completion: Completion) -> dict[str, object]:
-    return {
-        "xml": row.xml, "plaintext": row.plaintext, "prediction": completion.text,
-        "error": completion.error, "citing_article": row.cluster, "source": row.source,
-    }  # fmt: skip
 
 
 if __name__ == "__main__":

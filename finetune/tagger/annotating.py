@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from finetune.recipe import TaggerOptions
 from finetune.tagger.encoding import Encoded, encode, pad
-from finetune.tagger.labels import TYPE, Labels, best_legal, joined
+from finetune.tagger.labels import Labels, best_legal, joined
 from finetune.tagger.model import score
 from reno_dspy.jats.spans import render
-from reno_dspy.systems.crf.model import spans_of
+from reno_dspy.systems.bio import spans_of
 
 # Tokens of one forward pass, padding included; more would take memory and little less time.
 _BATCH_TOKENS = 1_024
@@ -57,10 +57,9 @@ class Annotator:
         return np.split(all_scores, np.cumsum([len(one.places) + 1 for one in batch])[:-1])
 
     def _render(self, reference: str, encoded: Encoded, scores: NDArray[np.float32]) -> str:
-        names, words = self._labels.names, self._labels.words
-        labels = best_legal(scores[:-1, :words], names[:words])
-        types = names[words:]
-        kind = types[int(scores[-1, words:].argmax())].removeprefix(TYPE) if types else None
+        words, types = self._labels.words, self._labels.types
+        labels = best_legal(scores[:-1, : len(words)], words)
+        kind = types[int(scores[-1, len(words) :].argmax())] if types else None
         spans = joined(reference, spans_of(encoded.words, labels))
         return render(reference, spans, kind)
 

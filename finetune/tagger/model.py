@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from peft import PeftModel, get_peft_model
+from peft import PeftModel
 from torch import Tensor
 from transformers import AutoConfig, AutoModelForTokenClassification
 from transformers.utils import logging
@@ -14,31 +14,16 @@ from finetune.base import Base
 from finetune.cpu import halve_linears, has_bfloat16
 from finetune.manifest import Adapter
 from finetune.models import old_names_allowed
-from finetune.recipe import Lora, TaggerOptions
+from finetune.recipe import TaggerOptions
 from finetune.tagger.encoding import attention
-from finetune.training.loop import lora_config
 from reno_dspy.base.errors import InputError
 
 HEAD = "score"
 
 
-def new_model(base: Base, options: TaggerOptions, labels: int, lora: Lora) -> Any:
-    """The base with fresh LoRA weights and a fresh head over `labels`, ready to train (PEFT)."""
-    # The head is named, since "all-linear" would put LoRA on it and fail.
-    config = lora_config(lora, "TOKEN_CLS", save=(HEAD,))
-    try:
-        with old_names_allowed():
-            model = get_peft_model(_classifier(base, options, labels), config)
-    except ValueError as error:
-        raise InputError(f"LoRA does not fit {base.name}: {error}") from error
-    if not torch.cuda.is_available() and has_bfloat16():
-        halve_linears(model, keep=frozenset({HEAD}))
-    return model
-
-
 def trained_model(base: Base, adapter: Adapter, options: TaggerOptions) -> Any:
     """The base with `adapter` merged into it, ready to answer: bfloat16 products where those are fast."""
-    model = _classifier(base, options, len(adapter.manifest.labels))
+    model = classifier(base, options, len(adapter.manifest.labels))
     with old_names_allowed():
         merged: Any = PeftModel.from_pretrained(model, str(adapter.path)).merge_and_unload()
     for parameter in merged.parameters():
@@ -63,7 +48,8 @@ def score(model: Any, ids: Tensor, present: Tensor, read: Tensor, options: Tagge
     return logits
 
 
-def _classifier(base: Base, options: TaggerOptions, labels: int) -> Any:
+def classifier(base: Base, options: TaggerOptions, labels: int) -> Any:
+    """The first layers of `base` with a fresh head over `labels`, in float32. Raises InputError."""
     verbosity = logging.get_verbosity()
     logging.disable_progress_bar()
     # That the language model's head and last layers are not used is meant so.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from finetune.recipe import Noise
@@ -18,17 +18,9 @@ from finetune.training.noise import add_noise
 from programs.chat_format import render_messages
 from programs.prompts import Prompt
 from reno_dspy.data.dataset import Row
-from reno_dspy.jats.citation import FIELDS, MalformedXml
-from reno_dspy.jats.spans import Span, project, render
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """A reference, the places of its gold fields and its publication type (None: not known)."""
-
-    plaintext: str
-    spans: tuple[Span, ...]
-    publication_type: str | None
+from reno_dspy.data.lessons import Lesson, lesson_of
+from reno_dspy.jats.citation import FIELDS
+from reno_dspy.jats.spans import render
 
 
 @dataclass(frozen=True)
@@ -149,19 +141,13 @@ def _lesson(
     """What the row teaches, or the reason why it teaches nothing."""
     if licences and row.licence not in licences:
         return "licence"
-    if not row.plaintext or not row.plaintext.strip():
-        return "no_plaintext"
-    try:
-        projection = project(row.plaintext, row.xml)
-    except MalformedXml:
-        return "malformed_xml"
-    except ValueError:
-        return "illegal_character"
-    lost = [name for name, _ in projection.missing]
-    report.unplaced.update(lost)
-    if complete_only and any(name in FIELDS for name in lost):
+    lesson = lesson_of(row)
+    if isinstance(lesson, str):
+        return lesson
+    report.unplaced.update(lesson.missing)
+    if complete_only and any(name in FIELDS for name in lesson.missing):
         return "incomplete"
-    if not projection.spans:
+    if not lesson.spans:
         return "no_fields"
-    reference, spans = add_noise(row.plaintext, projection.spans, noise, rng)
-    return Lesson(reference, tuple(spans), projection.publication_type)
+    reference, spans = add_noise(lesson.plaintext, lesson.spans, noise, rng)
+    return replace(lesson, plaintext=reference, spans=tuple(spans))

@@ -28,7 +28,7 @@ def command(config: FinetuneConfig, *, fresh: bool, tracking: bool) -> None:
     from reno_dspy.cli.tracking import open_tracker
 
     if config.tagger:
-        from finetune.tagger.train import train_tagger as train
+        from finetune.training.tagger import train_tagger as train
     else:
         from finetune.training.sft import finetune as train
     result = train(config, load_data(config), open_tracker(tracking), fresh=fresh)

@@ -5,11 +5,18 @@ reno train-crf --data train.jsonl --test test.jsonl --out runs/crf
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from reno_dspy.cli.options import job_options
 from reno_dspy.cli.tracking import open_tracker
 from reno_dspy.systems.crf.training import TrainCrfConfig
+
+if TYPE_CHECKING:
+    from reno_dspy.base.tracker import Run
+    from reno_dspy.data.dataset import Dataset
+    from reno_dspy.systems.crf.model import Crf
 
 
 @click.command("train-crf")
@@ -24,11 +31,32 @@ def command(config: TrainCrfConfig, *, fresh: bool, tracking: bool) -> None:
     from reno_dspy.data.dataset import load
     from reno_dspy.systems.crf.training import train
 
+    def measured(crf: Crf) -> dict[str, Any]:
+        return _measured(crf, test, run) if test else {}
+
     data = load(config.data, config.split, config.limit, config.seed)
     test = load(config.test, config.test_split) if config.test else None
     run_dir = RunDir.open(config.out, "train-crf", config.identity(), fresh=fresh)
     with open_tracker(tracking).start(
         "train-crf", config.out.name, run_dir=config.out, config=config.model_dump(mode="json")
     ) as run:
-        model = train(data, test, run_dir, run, config)
+        model = train(data, run_dir, run, config, measured)
     click.echo(f"{model} ({model.stat().st_size / 1e6:.1f} MB)")
+
+
+def _measured(crf: Crf, test: Dataset, run: Run) -> dict[str, Any]:
+    """What the manifest and the tracker are told of a finished model: its figures on `test`."""
+    from reno_dspy.measure.in_memory import measure
+
+    run.data(test.ref(), "test")
+    report = measure(crf, test.rows)
+    run.metrics(report.to_metrics())
+    figures = {
+        name: {
+            "recall": field.recall_lenient,
+            "precision": field.precision_lenient,
+            "gold": field.gold,
+        }
+        for name, field in report.fields.items()
+    }
+    return {"test": {"digest": test.digest, "rows": len(test.rows)}, "figures": figures}

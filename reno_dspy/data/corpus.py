@@ -12,6 +12,9 @@ from reno_dspy.base.errors import InputError
 NAME = "corpus.tsv"
 REQUIRED = ("id", "pdf", "xml")
 COLUMNS = (*REQUIRED, "source", "doi")
+_PDF_MAGIC = b"%PDF-"
+# The PDF standard (ISO 32000, annex H, note 13) lets the header stand within the first 1,024 bytes.
+_MAGIC_WITHIN = 1024
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,12 @@ class Entry:
     xml: Path
     source: str
     doi: str | None = None
+
+
+def looks_like_pdf(path: Path) -> bool:
+    """Whether the file starts as a PDF does, whatever its name says."""
+    with open(path, "rb") as file:
+        return _PDF_MAGIC in file.read(_MAGIC_WITHIN)
 
 
 def read_corpus(path: Path, source: str | None = None) -> list[Entry]:

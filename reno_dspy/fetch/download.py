@@ -19,7 +19,7 @@ import httpx
 
 from reno_dspy import __version__
 from reno_dspy.base.files import sha256_file
-from reno_dspy.build.pdf.convert import looks_like_pdf
+from reno_dspy.data.corpus import looks_like_pdf
 
 Check = Callable[[Path], bool]
 _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})

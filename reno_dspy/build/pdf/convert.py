@@ -23,15 +23,13 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from reno_dspy.base.errors import JobError
 from reno_dspy.base.files import cache_dir, sha256_file, write_text
+from reno_dspy.data.corpus import looks_like_pdf
 
 if TYPE_CHECKING:
     from markitdown import MarkItDown
 
 # Part of the cache key: raise it when the same PDF would give another text.
 CONVERTER = "pypdfium2-1"
-PDF_MAGIC = b"%PDF-"
-# The PDF standard (ISO 32000, annex H, note 13) lets the header stand within the first 1,024 bytes.
-_MAGIC_WITHIN = 1024
 
 
 @dataclass(frozen=True)
@@ -41,12 +39,6 @@ class Document:
     sha256: str
     markdown: str
     error: str | None = None
-
-
-def looks_like_pdf(path: Path) -> bool:
-    """Whether the file starts as a PDF does, whatever its name says."""
-    with open(path, "rb") as file:
-        return PDF_MAGIC in file.read(_MAGIC_WITHIN)
 
 
 def markitdown() -> MarkItDown:

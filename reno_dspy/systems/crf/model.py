@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import groupby
 from pathlib import Path
 from time import perf_counter
 
@@ -21,12 +20,12 @@ from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import digest
 from reno_dspy.jats.spans import Span, render
 from reno_dspy.systems import Completion
+from reno_dspy.systems.bio import spans_of
 from reno_dspy.systems.crf.features import features
-from reno_dspy.systems.tokens import Token, tokenize
+from reno_dspy.systems.tokens import tokenize
 
 # The model that ships, trained by benchmarks/crf.py on rows with an open licence only.
 SHIPPED = Path(__file__).with_name("crf.crfsuite")
-OUTSIDE = "O"
 
 
 class Crf:
@@ -78,45 +77,6 @@ class Crf:
         except ValueError as problem:
             text, error = "", str(problem)
         return Completion(text, error=error, latency_s=perf_counter() - start)
-
-
-def labels_of(tokens: Sequence[Token], spans: Sequence[Span], kept: set[str]) -> list[str]:
-    """The label of each token under `spans`: O, or B-/I- and the field where `kept` has it."""
-    labels = [OUTSIDE] * len(tokens)
-    position = 0
-    for span in sorted(spans):
-        while position < len(tokens) and tokens[position].start < span.start:
-            position += 1
-        first = position
-        while position < len(tokens) and tokens[position].start < span.end:
-            if field_of(span) in kept:
-                labels[position] = f"{'B' if position == first else 'I'}-{field_of(span)}"
-            position += 1
-    return labels
-
-
-def spans_of(tokens: Sequence[Token], labels: Sequence[str]) -> list[Span]:
-    """The spans that `labels` say; an I- without its B- begins a span of its own."""
-    numbered: list[tuple[int, str]] = []
-    number, last = 0, OUTSIDE
-    for label in labels:
-        number += label[:2] == "B-" or label[2:] != last[2:]
-        numbered.append((number, label))
-        last = label
-    spans = []
-    pairs = zip(numbered, tokens, strict=True)
-    for _, group in groupby(pairs, key=lambda pair: pair[0][0]):
-        inside = list(group)
-        label = inside[0][0][1]
-        if label != OUTSIDE:
-            field, _, role = label[2:].partition(":")
-            spans.append(Span(inside[0][1].start, inside[-1][1].end, field, role or None))
-    return spans
-
-
-def field_of(span: Span) -> str:
-    """The field as labels name it: names of authors and editors apart."""
-    return f"{span.field}:{span.role}" if span.role else span.field
 
 
 def _read(model: Path) -> bytes:

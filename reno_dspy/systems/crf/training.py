@@ -9,8 +9,7 @@ settings and, with `--test`, figures.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,10 +24,10 @@ from reno_dspy.base.progress import Bar, bar
 from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run
 from reno_dspy.data.dataset import Dataset, Row
-from reno_dspy.jats.spans import Span, project
-from reno_dspy.measure.report import Report, make_report
+from reno_dspy.data.lessons import Lesson, lesson_of
+from reno_dspy.systems.bio import field_of, labels_of
 from reno_dspy.systems.crf.features import features
-from reno_dspy.systems.crf.model import Crf, field_of, labels_of
+from reno_dspy.systems.crf.model import Crf
 from reno_dspy.systems.tokens import tokenize
 
 MODEL = "crf.crfsuite"
@@ -52,20 +51,17 @@ class TrainCrfConfig(Config):
     min_spans: int = Field(60, ge=1, description="Fields annotated less often are not learnt.")
 
 
-@dataclass(frozen=True)
-class Lesson:
-    """One reference and the places of its gold fields."""
-
-    plaintext: str
-    spans: tuple[Span, ...]
-
-
 def train(
-    data: Dataset, test: Dataset | None, run_dir: RunDir, run: Run, config: TrainCrfConfig
+    data: Dataset,
+    run_dir: RunDir,
+    run: Run,
+    config: TrainCrfConfig,
+    measured: Callable[[Crf], Mapping[str, Any]] = lambda _: {},
 ) -> Path:
     """Train a model and write it with its manifest into `run_dir`; return the model's path.
 
-    A finished run is not repeated. Raises JobError when no row of `data` can be used.
+    `measured` gives what the manifest holds about the finished model's quality. A finished run is not
+    repeated. Raises JobError when no row of `data` can be used.
     """
     model = run_dir / MODEL
     if (run_dir / MANIFEST).exists():
@@ -76,47 +72,11 @@ def train(
         raise JobError(f"No row of {data.path} has a plain text on which its fields can be placed.")
     kept = _kept_fields(lessons, config.min_spans)
     _fit(lessons, kept, model, config)
-    manifest = _manifest(data, unusable, kept, model, config)
-    if test is not None:
-        run.data(test.ref(), "test")
-        manifest["test"] = {"digest": test.digest, "rows": len(test.rows)}
-        report = measure(Crf(model), test.rows)
-        manifest["figures"] = figures(report)
-        run.metrics(report.to_metrics())
+    manifest = _manifest(data, unusable, kept, model, config) | dict(measured(Crf(model)))
     write_json(run_dir / MANIFEST, manifest)
     run.artifact(model)
     run.artifact(run_dir / MANIFEST)
     return model
-
-
-def measure(model: Crf, rows: Sequence[Row]) -> Report:
-    """How `model` does on `rows` (profile `paper`); rows that it cannot annotate count as empty."""
-    records = []
-    for row in rows:
-        completion = model.complete(row.plaintext or "")
-        records.append(
-            {
-                "xml": row.xml,
-                "plaintext": row.plaintext,
-                "prediction": completion.text,
-                "error": completion.error,
-                "citing_article": row.cluster,
-                "source": row.source,
-            }
-        )
-    return make_report(records, system=model.name, identity=dict(model.identity()))
-
-
-def figures(report: Report) -> dict[str, dict[str, float | int | None]]:
-    """Lenient recall and precision (percent) and the number of gold values, by field."""
-    return {
-        name: {
-            "recall": field.recall_lenient,
-            "precision": field.precision_lenient,
-            "gold": field.gold,
-        }
-        for name, field in report.fields.items()
-    }
 
 
 def _lessons(rows: Sequence[Row]) -> tuple[list[Lesson], int]:
@@ -125,14 +85,10 @@ def _lessons(rows: Sequence[Row]) -> tuple[list[Lesson], int]:
     with bar("Placing gold fields", len(rows)) as progress:
         for row in rows:
             progress.advance()
-            try:
-                lessons.append(
-                    Lesson(row.plaintext or "", project(row.plaintext or "", row.xml).spans)
-                )
-            except ValueError:
-                continue  # Malformed gold, or characters that no XML can hold.
-    usable = [lesson for lesson in lessons if lesson.spans]
-    return usable, len(rows) - len(usable)
+            lesson = lesson_of(row)
+            if isinstance(lesson, Lesson) and lesson.spans:
+                lessons.append(lesson)
+    return lessons, len(rows) - len(lessons)
 
 
 def _kept_fields(lessons: Iterable[Lesson], min_spans: int) -> set[str]:

@@ -26,20 +26,21 @@ from finetune.recipe import RECIPES, FinetuneConfig, Lora, TaggerOptions
 from finetune.serving.embedded import EmbeddedSystem
 from finetune.serving.job import find_models
 from finetune.tagger.encoding import Context, encode
-from finetune.tagger.labels import Labels, best_legal, joined, labels_for
-from finetune.tagger.model import new_model, score
+from finetune.tagger.labels import Labels, best_legal, joined
+from finetune.tagger.model import score
 from finetune.tagger.system import Tagger
-from finetune.tagger.train import TaggerTrainer, train_tagger
 from finetune.training.data import load_data
 from finetune.training.loop import FinetuneResult
-from finetune.training.rows import Lesson
+from finetune.training.tagger import TaggerTrainer, new_model, train_tagger
+from finetune.training.targets import Targets, labels_for
 from reno_dspy.base.config import resolve
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.tracker import NullRun, NullTracker, Tracker
 from reno_dspy.cli.main import group
+from reno_dspy.data.lessons import Lesson
 from reno_dspy.jats.citation import parse, read, read_values, text_of
 from reno_dspy.jats.spans import Span, project
-from reno_dspy.systems.crf.model import spans_of
+from reno_dspy.systems.bio import spans_of
 from reno_dspy.systems.tokens import tokenize
 
 NAMES = ("O", "B-year", "I-year", "B-source", "I-source")
@@ -85,21 +86,22 @@ WHOLE = lesson(
 
 def test_targets_say_what_is_known_and_leave_whole_names_open() -> None:
     labels = labels_for([SPLIT, WHOLE], min_count=1)
-    assert labels.names[-2:] == ("type:book", "type:web")
+    assert labels.types == ("book", "web")
+    made = Targets(labels)
     words = tokenize(SPLIT.plaintext)
-    targets = labels.targets(words, SPLIT.spans)
+    targets = made.of_words(words, SPLIT.spans)
     said = [labels.names[target] for target in targets]
     assert sorted(spans_of(words, said)) == sorted(SPLIT.spans)
     words = tokenize(WHOLE.plaintext)
-    targets = labels.targets(words, WHOLE.spans)
+    targets = made.of_words(words, WHOLE.spans)
     assert [
         word.text for word, t in zip(words, targets, strict=True) if t >= len(labels.names)
     ] == (["Marsh", ",", "B", ".", "and", "Odd", ",", "C", "."])
     parts = {"B-surname:author", "I-surname:author", "B-given-names:author", "I-given-names:author"}
     for target, right in ((targets[0], parts), (targets[1], parts | {"O"})):
-        assert {name for name, is_right in zip(labels.names, labels.sets[target], strict=True)
+        assert {name for name, is_right in zip(labels.names, made.sets[target], strict=True)
                 if is_right} == right  # fmt: skip
-    assert labels.target_of_type("patent") == -100
+    assert made.of_type("patent") == -100
 
 
 def test_a_title_is_one_over_punctuation_and_nothing_else() -> None:
@@ -219,12 +221,12 @@ def test_the_loss_is_of_the_right_labels_together() -> None:
     labels = Labels(("O", "B-surname:author", "I-surname:author", "B-year", "I-year"))
     trainer = TaggerTrainer.__new__(TaggerTrainer)
     trainer.accelerator = Accelerator(cpu=True)
-    trainer._options, trainer._sets = TaggerOptions(), torch.from_numpy(labels.sets)
+    trainer._options, trainer._sets = TaggerOptions(), torch.from_numpy(Targets(labels).sets)
     logits = torch.tensor([[0.0, 1.0, 2.0, 3.0, 4.0]])
     inputs = {"input_ids": torch.zeros(1, 1), "attention_mask": torch.ones(1, 1)}
 
     def loss(target: int) -> float:
-        import finetune.tagger.train as module
+        import finetune.training.tagger as module
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "score", lambda *_: logits)

@@ -18,10 +18,11 @@ from reno_dspy.cli.evaluate import command as evaluate
 from reno_dspy.cli.train_crf import command as train_crf
 from reno_dspy.data.dataset import Row, read_records, to_row
 from reno_dspy.jats.spans import Span, project
+from reno_dspy.measure.in_memory import measure
 from reno_dspy.measure.metric import compare
+from reno_dspy.systems.bio import field_of, labels_of, spans_of
 from reno_dspy.systems.crf.features import features
-from reno_dspy.systems.crf.model import SHIPPED, Crf, field_of, labels_of, spans_of
-from reno_dspy.systems.crf.training import measure
+from reno_dspy.systems.crf.model import SHIPPED, Crf
 from reno_dspy.systems.tokens import tokenize
 
 REFERENCE = (

@@ -12,16 +12,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from peft import get_peft_model
 from torch import Tensor
 from transformers import TrainingArguments, set_seed
 
 from finetune.base import Base, resolve_base
+from finetune.cpu import halve_linears, has_bfloat16
 from finetune.models import load_tokenizer, old_names_allowed
-from finetune.recipe import FinetuneConfig, TaggerOptions
+from finetune.recipe import FinetuneConfig, Lora, TaggerOptions
 from finetune.tagger.annotating import Annotator
 from finetune.tagger.encoding import encode, pad
-from finetune.tagger.labels import NOTHING, Labels, labels_for
-from finetune.tagger.model import new_model, score
+from finetune.tagger.model import HEAD, classifier, score
 from finetune.training.callbacks import BEST, best_of
 from finetune.training.data import TrainingData
 from finetune.training.loop import (
@@ -29,6 +30,7 @@ from finetune.training.loop import (
     FinetuneResult,
     conclude,
     identity_of,
+    lora_config,
     nothing_to_train_on,
     result_of,
     run_trainer,
@@ -37,12 +39,15 @@ from finetune.training.loop import (
 )
 from finetune.training.measure import summary
 from finetune.training.order import OrderedTrainer
-from finetune.training.rows import Lesson, RowsReport, make_lessons
+from finetune.training.rows import RowsReport, make_lessons
 from finetune.training.save import ADAPTER, save_adapter
+from finetune.training.targets import NOTHING, Targets, labels_for
+from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import write_json
 from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
 from reno_dspy.data.dataset import Row
+from reno_dspy.data.lessons import Lesson
 from reno_dspy.measure.metric import compare
 
 # Token ids and targets of one reference.
@@ -66,20 +71,21 @@ def train_tagger(
         seed=config.seed,
     )
     assert config.tagger
-    labels = labels_for(lessons, config.tagger.min_count)
+    targets = Targets(labels_for(lessons, config.tagger.min_count))
     tokenizer = load_tokenizer(base)
-    records = _records(lessons, labels, tokenizer, config, report)
+    records = _records(lessons, targets, tokenizer, config, report)
     if not records:
         raise nothing_to_train_on(config, report)
     write_json(run_dir / "rows.json", report.as_dict())
     with tracked(config, base, data, run_dir, tracker, " tagger") as run:
         if not (run_dir / ADAPTER).is_dir():
-            model = _train(config, base, records, labels, tokenizer, data.dev.rows, run_dir, run)
+            model = _train(config, base, records, targets, tokenizer, data.dev.rows, run_dir, run)
             best = best_of(run_dir)
             weights = run_dir / BEST if best else model
             save_adapter(
-                weights, run_dir, config, base, None, data, report, best, labels=labels.names
-            )
+                weights, run_dir, config, base, None, data, report, best,
+                labels=targets.labels.names,
+            )  # fmt: skip
         result = result_of(run_dir, report)
         conclude(run, result)
     return result
@@ -89,7 +95,7 @@ def _train(
     config: FinetuneConfig,
     base: Base,
     records: Sequence[Record],
-    labels: Labels,
+    targets: Targets,
     tokenizer: Any,
     dev: Sequence[Row],
     run_dir: RunDir,
@@ -97,22 +103,22 @@ def _train(
 ) -> Any:
     """Train to the end; the PEFT model with its last weights."""
     assert config.tagger
-    options = config.tagger
+    options, names = config.tagger, targets.labels.names
     set_seed(config.seed)
     trainer = TaggerTrainer(
-        new_model(base, options, len(labels.names), config.lora),
+        new_model(base, options, len(names), config.lora),
         TrainingArguments(
             **trainer_options(config, run_dir / CHECKPOINTS), remove_unused_columns=False
         ),
         train_dataset=records,
         data_collator=_collate(tokenizer.pad_token_id),
         options=options,
-        labels=labels,
+        targets=targets,
     )
 
     def measure(model: Any) -> dict[str, float | None]:
         was_training = model.training
-        annotator = Annotator(model.eval(), tokenizer, labels.names, options)
+        annotator = Annotator(model.eval(), tokenizer, names, options)
         texts = annotator.annotate([row.plaintext or "" for row in dev])
         model.train(was_training)
         scores = [
@@ -128,7 +134,7 @@ def _train(
 
 def _records(
     lessons: Sequence[Lesson],
-    labels: Labels,
+    targets: Targets,
     tokenizer: Any,
     config: FinetuneConfig,
     report: RowsReport,
@@ -138,13 +144,13 @@ def _records(
     records = []
     for lesson in lessons:
         encoded = encode(lesson.plaintext, tokenizer, config.tagger.context)
-        targets = [NOTHING] * len(encoded.ids)
-        of_words = labels.targets(encoded.words, lesson.spans)
+        right = [NOTHING] * len(encoded.ids)
+        of_words = targets.of_words(encoded.words, lesson.spans)
         for place, target in zip(encoded.places, of_words, strict=True):
-            targets[place] = target
-        targets[-1] = labels.target_of_type(lesson.publication_type)
+            right[place] = target
+        right[-1] = targets.of_type(lesson.publication_type)
         if len(encoded.ids) <= config.max_length:
-            records.append({"input_ids": list(encoded.ids), "labels": targets})
+            records.append({"input_ids": list(encoded.ids), "labels": right})
     if len(records) < len(lessons):
         report.dropped["too_long"] = len(lessons) - len(records)
     report.used = len(records)
@@ -161,13 +167,27 @@ def _collate(padding: int) -> Any:
     return collate
 
 
+def new_model(base: Base, options: TaggerOptions, labels: int, lora: Lora) -> Any:
+    """The base with fresh LoRA weights and a fresh head over `labels`, ready to train (PEFT)."""
+    # The head is named, since "all-linear" would put LoRA on it and fail.
+    config = lora_config(lora, "TOKEN_CLS", save=(HEAD,))
+    try:
+        with old_names_allowed():
+            model = get_peft_model(classifier(base, options, labels), config)
+    except ValueError as error:
+        raise InputError(f"LoRA does not fit {base.name}: {error}") from error
+    if not torch.cuda.is_available() and has_bfloat16():
+        halve_linears(model, keep=frozenset({HEAD}))
+    return model
+
+
 class TaggerTrainer(OrderedTrainer):
     """Trainer whose loss is the negative log-probability of a word's right labels together."""
 
-    def __init__(self, *args: Any, options: TaggerOptions, labels: Labels, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, options: TaggerOptions, targets: Targets, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._options = options
-        self._sets = torch.from_numpy(labels.sets)
+        self._sets = torch.from_numpy(targets.sets)
         self.model_accepts_loss_kwargs = True
 
     def compute_loss(

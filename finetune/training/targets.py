@@ -1,0 +1,88 @@
+"""What a tagger is trained to say of each word of a lesson, where that is known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from finetune.tagger.labels import TYPE, Labels
+from reno_dspy.data.lessons import Lesson
+from reno_dspy.jats.spans import Span
+from reno_dspy.systems.bio import OUTSIDE, field_of, labels_of
+from reno_dspy.systems.tokens import Token
+
+# The target where there is nothing to learn, by transformers' convention.
+NOTHING = -100
+# Annotations that do not split their names have these in place of a name's parts.
+WHOLE_PEOPLE = frozenset({"person-group", "string-name"})
+_PEOPLE = ("surname", "given-names", "prefix", "suffix", "collab", "etal")
+
+
+class Targets:
+    """Targets over `labels`.
+
+    A target is the number of a label, or, from `len(labels.names)` on, of a set of labels of which the
+    right one is not known (`sets`).
+    """
+
+    def __init__(self, labels: Labels) -> None:
+        self.labels = labels
+        self.number = {name: i for i, name in enumerate(labels.names)}
+        found = {name.partition(":")[2] for name in labels.words if ":" in name}
+        # The person-group-types, each of which has two sets of labels.
+        self._roles = tuple(sorted(found))
+
+    @cached_property
+    def sets(self) -> NDArray[np.bool_]:
+        """(targets, labels): which labels are right for each target."""
+        count = len(self.labels.names)
+        rows = np.eye(count, dtype=np.bool_)
+        people = np.zeros((2 * len(self._roles), count), dtype=np.bool_)
+        for i, role in enumerate(self._roles):
+            for field in _PEOPLE:
+                for label in (f"B-{field}:{role}", f"I-{field}:{role}"):
+                    if label in self.number:
+                        people[2 * i : 2 * i + 2, self.number[label]] = True
+            people[2 * i, self.number[OUTSIDE]] = True
+        return np.concatenate([rows, people])
+
+    def of_words(self, words: Sequence[Token], spans: Sequence[Span]) -> list[int]:
+        """The target of each word under `spans`; names that are not split leave their inside open."""
+        kept = {name[2:] for name in self.labels.words[1:]}
+        targets = [self.number[label] for label in labels_of(words, spans, kept)]
+        for span in spans:
+            if span.field in WHOLE_PEOPLE and span.role in self._roles:
+                for i, word in enumerate(words):
+                    if span.start <= word.start < span.end:
+                        targets[i] = self._open(word, span.role)
+        return targets
+
+    def of_type(self, publication_type: str | None) -> int:
+        """The target at the end of the reference; `NOTHING` for an unknown type."""
+        return self.number.get(f"{TYPE}{publication_type}", NOTHING)
+
+    def _open(self, word: Token, role: str) -> int:
+        """The target of a word in names of `role` that are not split.
+
+        A capitalized word is part of a name; others may stand between two.
+        """
+        is_name = word.text[0].isalpha() and not word.text[0].islower()
+        return len(self.labels.names) + 2 * self._roles.index(role) + is_name
+
+
+def labels_for(lessons: Iterable[Lesson], min_count: int) -> Labels:
+    """The labels of every field, and type, that `lessons` have at least `min_count` times."""
+    fields: Counter[str] = Counter()
+    types: Counter[str] = Counter()
+    for lesson in lessons:
+        fields.update(field_of(s) for s in lesson.spans if s.field not in WHOLE_PEOPLE)
+        if lesson.publication_type:
+            types[lesson.publication_type] += 1
+    kept = sorted(name for name, count in fields.items() if count >= min_count)
+    of_words = [f"{prefix}-{name}" for name in kept for prefix in "BI"]
+    of_whole = sorted(f"{TYPE}{name}" for name, count in types.items() if count >= min_count)
+    return Labels((OUTSIDE, *of_words, *of_whole))
