@@ -1,4 +1,4 @@
-"""What a run was made with: command, commit, versions; and the keys that must never be kept."""
+"""What a run was made with: its command, the commit, the versions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import shlex
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from tracking.store import public_uri
+from reno_dspy.base.secrets import HIDDEN, redact
 
 PACKAGES = (
     "reno-dspy",
@@ -37,16 +36,7 @@ PACKAGES = (
 )
 # Which process writes a run: `reno runs clean` asks whether it is still there.
 PROCESS = "process"
-HIDDEN = "***"
-# `max_tokens` and `eos_token` are no secrets, so fields are judged more narrowly than variables.
-_SECRET_FIELD = re.compile(
-    r"(^|[._-])(api_?key|(auth|access|hf|bearer)_?token|secret|password|credentials?)$",
-    re.IGNORECASE,
-)
-_SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
 _SECRET_FLAG = re.compile(r"^--[\w.-]*(key|token|secret|password)(=|$)", re.IGNORECASE)
-_SECRET_PAIR = re.compile(r"([\w.]*(?:api_?key|token|secret|password))=\S+", re.IGNORECASE)
-_SHORTEST_SECRET = 8
 
 
 def about() -> dict[str, str]:
@@ -107,38 +97,8 @@ def command_line(words: list[str]) -> str:
             word = HIDDEN
         elif _SECRET_FLAG.match(word) and "=" in word:
             word = word.partition("=")[0] + f"={HIDDEN}"
-        shown.append(_SECRET_PAIR.sub(rf"\1={HIDDEN}", public_uri(word)))
+        shown.append(redact(word))
     return shlex.join(shown)
-
-
-def scrub(value: Any, secrets: frozenset[str] | None = None) -> Any:
-    """`value` (JSON-like) without keys: by the name of a field, and by the value of a variable."""
-    if secrets is None:
-        secrets = secret_values()
-    if isinstance(value, Mapping):
-        return {
-            name: HIDDEN if _names_a_secret(str(name), inner) else scrub(inner, secrets)
-            for name, inner in value.items()
-        }
-    if isinstance(value, list | tuple):
-        return [scrub(inner, secrets) for inner in value]
-    if isinstance(value, str):
-        for secret in secrets:
-            value = value.replace(secret, HIDDEN)
-    return value
-
-
-def secret_values() -> frozenset[str]:
-    """The values of environment variables whose name says that they are keys."""
-    return frozenset(
-        value
-        for name, value in os.environ.items()
-        if _SECRET_VARIABLE.search(name) and len(value) >= _SHORTEST_SECRET
-    )
-
-
-def _names_a_secret(name: str, value: Any) -> bool:
-    return isinstance(value, str) and bool(value) and bool(_SECRET_FIELD.search(name))
 
 
 def _version(name: str) -> str | None:

@@ -21,8 +21,9 @@ from uuid import uuid4
 
 from reno_dspy.base.files import digest_json
 from reno_dspy.base.jsonl import JsonlLog
+from reno_dspy.base.secrets import redact
 from reno_dspy.base.tracker import DataRef
-from tracking.environment import about, scrub, versions
+from tracking.environment import about, versions
 
 Event = dict[str, Any]
 JOURNAL = "tracking.jsonl"
@@ -64,7 +65,7 @@ class Journal:
     def add(self, run: str, do: str, **details: Any) -> None:
         """Keep an event of the run `run` ("" is the job's own), unless it says nothing new."""
         with self._lock:
-            event = scrub({"do": do, "run": run, "at": _now(), **details})
+            event = redact({"do": do, "run": run, "at": _now(), **details})
             event = self._unknown(event)
             if event is None or (self.asleep and do == "end"):
                 return
@@ -133,7 +134,7 @@ class JournalRun:
 
     def params(self, values: Mapping[str, object]) -> None:
         """Keep parameters; nested mappings become dotted names, other values JSON."""
-        self._journal.add(self._key, "params", values=flatten(scrub(dict(values))))
+        self._journal.add(self._key, "params", values=flatten(redact(dict(values))))
 
     def metrics(self, values: Mapping[str, float | None], step: int | None = None) -> None:
         """Keep metrics; None (undefined) is left out."""
@@ -207,7 +208,7 @@ def open_run(
             journal.add("", "start", job=job, name=name, identity=uuid4().hex)
         run.tags({"job": job, **about()})
         run.params(config)
-        run.text(_json(scrub(dict(config))), "config.json")
+        run.text(_json(redact(dict(config))), "config.json")
         run.text(_json(versions()), "environment.json")
     with ExitStack() as stack:
         stack.enter_context(_ending(journal, ""))

@@ -6,6 +6,7 @@ reno --help
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 
@@ -13,6 +14,7 @@ import click
 
 from reno_dspy import __version__
 from reno_dspy.base.errors import RenoError
+from reno_dspy.base.secrets import redact
 
 # Name -> what `reno --help` says of it. `reno_dspy.cli.NAME` holds the command `command`.
 COMMANDS = {
@@ -65,6 +67,10 @@ def group() -> None:
 
 def main() -> None:
     """Run `reno`; exit codes: 0 ok, 1 the job failed, 2 the request is wrong, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A character that the terminal's encoding lacks must not end a job that is done.
+            stream.reconfigure(errors="backslashreplace")
     try:
         group(standalone_mode=False)
     except click.ClickException as error:
@@ -83,5 +89,5 @@ def main() -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    click.echo(f"reno: {message}", err=True)
+    click.echo(f"reno: {redact(message)}", err=True)
     sys.exit(code)

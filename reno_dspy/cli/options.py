@@ -13,6 +13,7 @@ import yaml
 from pydantic.fields import FieldInfo
 
 from reno_dspy.base.config import Config, find_recipe, resolve
+from reno_dspy.base.secrets import redact
 
 Job = Callable[..., None]
 _SCALARS: dict[Any, click.ParamType[Any, Any]] = {
@@ -53,7 +54,7 @@ def job_options(
             resolved = resolve(model, file, flags, sets)
             if dry_run:
                 text = yaml.safe_dump(resolved.model_dump(mode="json"), sort_keys=False)
-                click.echo(text, nl=False)
+                click.echo(redact(text), nl=False)
             else:
                 job(resolved, **modes)
 

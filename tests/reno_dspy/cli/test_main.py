@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -123,3 +124,21 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
         command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.stderr == ""
+
+
+def test_a_terminal_that_is_not_utf_8_ends_no_job(tmp_path: Path) -> None:
+    file = tmp_path / "predictions.jsonl"
+    file.write_text(json.dumps(PAIR | {"index": 0, "prediction": "", "error": None}) + "\n")
+    command = [sys.executable, "-m", "reno_dspy.cli", "score", str(file)]
+    environment = os.environ | {"PYTHONIOENCODING": "latin-1", "LC_ALL": "C"}
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"surname" in done.stdout
+
+
+def test_credentials_are_shown_nowhere(reno: Reno, pairs: Path) -> None:
+    words = ("evaluate", "--system", "qwen3-0.6b", "--data", str(pairs), "--out", "o",
+             "--api-base", "http://me:hunter2pass@127.0.0.1:9/v1", "--no-tracking")  # fmt: skip
+    for done in (reno(*words, "--dry-run"), reno(*words)):
+        assert "127.0.0.1:9" in done.stdout + done.stderr
+        assert "hunter2pass" not in done.stdout + done.stderr
