@@ -19,13 +19,22 @@ from dataclasses import dataclass
 from functools import cache
 from xml.sax.saxutils import escape
 
-from reno_dspy.jats.align import NAME_PARTS
 from reno_dspy.jats.citation import MalformedXml, parse
-from reno_dspy.jats.spans import LEAVES, render
+from reno_dspy.jats.elements import (
+    LEAVES,
+    NAME_PARTS,
+    PEOPLE,
+    PERSON_ROLES,
+    PUB_ID_TYPES,
+    PUBLICATION_TYPES,
+    WHOLE_PEOPLE,
+)
+from reno_dspy.jats.spans import render
 from reno_dspy.systems import Constrain
 
-_MEMBERS = ("collab", "etal")
-_FIELDS = tuple(sorted(LEAVES - NAME_PARTS - {*_MEMBERS, "string-name", "person-group"}))
+# People as wholes; names have parts.
+_MEMBERS = tuple(sorted(PEOPLE - NAME_PARTS - WHOLE_PEOPLE))
+_FIELDS = tuple(sorted(LEAVES - PEOPLE - WHOLE_PEOPLE))
 
 
 @dataclass(frozen=True)
@@ -43,15 +52,10 @@ _GROUP = _Container("g", "person-group", _MEMBERS, _NAME)
 _CITATION = _Container("c", "mixed-citation", _FIELDS, _GROUP)
 
 _ATTRIBUTES = {
-    "mixed-citation": ("publication-type", (
-        "journal", "book", "confproc", "thesis", "report", "preprint", "web", "webpage", "data",
-        "database", "software", "patent", "standard", "newspaper", "legal-doc", "archival", "other",
-    )),
-    "person-group": ("person-group-type", (
-        "author", "editor", "translator", "compiler", "director", "producer",
-    )),
-    "pub-id": ("pub-id-type", ("doi", "pmid", "pmcid", "other")),
-}  # fmt: skip
+    "mixed-citation": ("publication-type", tuple(one.name for one in PUBLICATION_TYPES)),
+    "person-group": ("person-group-type", PERSON_ROLES),
+    "pub-id": ("pub-id-type", PUB_ID_TYPES),
+}
 
 # A tag can stand where a run of letters or of digits begins or ends, and beside any other character;
 # in scripts without spaces between words, beside every character.
@@ -203,7 +207,7 @@ def _tag_rules() -> tuple[str, ...]:
 
 
 def _escape(text: str) -> str:
-    # As `projection.render` does it: a parser would turn a bare carriage return into a line feed.
+    # As `spans.render` does it: a parser would turn a bare carriage return into a line feed.
     return escape(text).replace("\r", "&#13;")
 
 

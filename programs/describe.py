@@ -32,8 +32,8 @@ class HasPid(dspy.Signature):  # type: ignore[misc]
     """Say whether a reference gives a persistent identifier.
 
     The user sends a bibliographic reference. Answer yes when it holds a persistent identifier (DOI,
-    PMID, PMCID, arXiv, Handle, URN, ARK or ISBN), else no. A plain web address is none. Answer with
-    that one word.
+    PMID, PMCID, arXiv, Handle, URN or ARK), else no. An ISBN, an ISSN or a plain web address is none.
+    Answer with that one word.
     """
 
     reference: str = dspy.InputField()

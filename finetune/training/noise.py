@@ -13,12 +13,13 @@ from dataclasses import replace
 from itertools import pairwise
 
 from finetune.recipe import Noise
+from reno_dspy.jats.elements import TITLES
 from reno_dspy.jats.spans import Span
 
 # (start, end, replacement) in the original text.
 Edit = tuple[int, int, str]
 _LABELLED = re.compile(r"\s*[\[(]?\d+[\].)]")
-_TITLES = ("article-title", "chapter-title", "source")
+_WITH_SUBTITLES = frozenset({*TITLES, "source"})
 _ISSUE_LABELS = (", H. ", ", Heft ", ", Nr. ", ", No. ", ", no. ", ", n. ", ", fasc. ")
 _SEPARATOR = re.compile(r"\s*[,;]?\s*(?:and|und|et|e|y|&)?\s*")
 # Common ones of several languages, for references that print them whole.
@@ -71,7 +72,10 @@ def _styles(plaintext: str, spans: Sequence[Span], noise: Noise, rng: random.Ran
         edits += _labelled_issue(plaintext, spans, rng.choice(_ISSUE_LABELS))
     if rng.random() < noise.subtitles:
         for span in spans:
-            if span.field in _TITLES and (at := plaintext.find(": ", span.start, span.end)) >= 0:
+            if (
+                span.field in _WITH_SUBTITLES
+                and (at := plaintext.find(": ", span.start, span.end)) >= 0
+            ):
                 edits.append((at, at + 1, "."))
     return edits
 

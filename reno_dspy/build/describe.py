@@ -1,4 +1,4 @@
-"""What a pair is about: language of the title, PID, publication type, preprint (paper, section 2.4).
+"""What a pair is about: the language of its title, whether it has a PID (paper, section 2.4).
 
 The paper asks an LM for language and PID; these are the defaults without one: a language detector
 restricted to the paper's eight languages, and patterns.
@@ -7,12 +7,13 @@ restricted to the paper's eight languages, and patterns.
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from reno_dspy.jats import identifiers
 from reno_dspy.jats.citation import Element, read_values
+from reno_dspy.jats.elements import TITLES
 
 if TYPE_CHECKING:
     from lingua import LanguageDetector
@@ -27,24 +28,7 @@ PAPER_COMPOSITION: dict[str, dict[str, float]] = {
     "publication_type": {"journal": 53, "book": 30, "webpage": 8, "thesis": 5, "confproc": 4},
     "source": {"scielo": 47, "redalyc": 24, "ore": 14, "pkp": 14},
 }
-_TITLES = ("article-title", "chapter-title", "part-title", "data-title", "source")
-# Identifiers that resolve for good. An ISBN or ISSN names an edition or a journal, a URL a place.
-_PID = re.compile(
-    r"\b10\.\d{4,9}/\S|\barxiv\s*:?\s*\d{4}\.\d{4,5}|\barxiv\s*:?\s*[a-z-]+/\d{7}|"
-    r"\bpmid\b\W{0,3}\d|\bpmc\s?\d{5,}|\bhdl\.handle\.net/|\bhdl:\s?\d|\bark:/|\burn:[a-z0-9]",
-    re.IGNORECASE,
-)
-_PID_TYPES = frozenset({"doi", "pmid", "pmcid", "pmc", "arxiv", "handle", "ark", "urn"})
-# JATS leaves @publication-type open; these are the forms met, by the paper's five types.
-_TYPES = {
-    "journal": "journal article article-journal periodical magazine newspaper journal-article",
-    "book": "book chapter book-chapter edited-book monograph inbook incollection booklet",
-    "webpage": "webpage web website web-page web-site online post-weblog database",
-    "thesis": "thesis dissertation phdthesis mastersthesis",
-    "confproc": "confproc conference conf-proc proceedings inproceedings paper-conference "
-    "conference-paper",
-}
-_TYPE_OF = {name: kind for kind, names in _TYPES.items() for name in names.split()}
+_TITLES = (*TITLES, "source")
 
 
 @dataclass(frozen=True)
@@ -73,17 +57,10 @@ def languages(texts: Sequence[str]) -> list[Language]:
 
 
 def has_pid(plaintext: str, citation: Element) -> bool:
-    """Whether the reference or its annotation holds a persistent identifier."""
-    if _PID.search(plaintext):
-        return True
+    """Whether the reference or its annotation holds one of `identifiers.PERSISTENT`."""
     tagged = (element.get("pub-id-type", "") for element in citation.iter("{*}pub-id"))
-    return any(kind.lower() in _PID_TYPES for kind in tagged)
-
-
-def publication_type(citation: Element) -> str:
-    """journal, book, webpage, thesis, confproc; another JATS type as it is; "other" without one."""
-    raw = (citation.get("publication-type") or citation.get("citation-type") or "other").lower()
-    return _TYPE_OF.get(raw.strip(), raw.strip() or "other")
+    persistent = {*identifiers.PERSISTENT, "pmc"}
+    return identifiers.has_pid(plaintext) or any(kind.lower() in persistent for kind in tagged)
 
 
 @functools.cache

@@ -17,27 +17,17 @@ from functools import cached_property
 from rapidfuzz import fuzz
 
 from reno_dspy.jats.citation import Element, MalformedXml, name_of, parse, read_values
+from reno_dspy.jats.elements import DESCRIBING, TITLES, publication_type
 from reno_dspy.jats.text import folded
 
 MALFORMED = "malformed_xml"
 
-# Elements that describe the cited work. Wrappers (person-group, string-name, name), formatting
-# (italic, sup) and editorial ones (label, comment, date-in-citation) say nothing of their own.
-MEANINGFUL = (
-    "surname", "given-names", "collab", "institution", "anonymous", "article-title",
-    "chapter-title", "part-title", "trans-title", "source", "trans-source", "series", "year",
-    "month", "day", "season", "volume", "issue", "supplement", "fpage", "lpage", "page-range",
-    "elocation-id", "publisher-name", "publisher-loc", "edition", "conf-name", "conf-date",
-    "conf-loc", "pub-id", "object-id", "isbn", "issn", "uri", "ext-link", "patent", "gov", "std",
-    "data-title", "version", "size", "name-content",
-)  # fmt: skip
 MAX_PAGE = 10_000
 EARLIEST_YEAR, LATEST_YEAR = 1000, 2100
 # partial_ratio (0..100) of a folded value with the folded reference. 80 forgives about one wrong
 # letter in five, what hyphenation and lost ligatures do to a title, while two unrelated titles of
 # a field reach 40-60. A surname is short: 80 forgives one letter of five and none of four.
 MATCHES_FROM = 80.0
-_TITLES = ("article-title", "chapter-title", "part-title", "data-title")
 _PAGE = re.compile(r"([A-Za-z]*)\s*(\d+)([A-Za-z]*)")
 _URL = re.compile(r"https?://|\bwww\.|\bdoi\.org/|\bftp://", re.IGNORECASE)
 _YEAR_IN_NAME = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
@@ -62,7 +52,7 @@ class Pair:
     @cached_property
     def values(self) -> Mapping[str, tuple[str, ...]]:
         """The non-empty values of every element that a rule reads."""
-        read = read_values(self.root, MEANINGFUL)
+        read = read_values(self.root, DESCRIBING)
         return {name: tuple(value for value in values if value) for name, values in read.items()}
 
     @cached_property
@@ -73,7 +63,7 @@ class Pair:
     @property
     def is_journal_article(self) -> bool:
         """Whether the annotation says that an article of a journal is cited."""
-        return self.root.get("publication-type") in ("journal", "article", "article-journal")
+        return publication_type(self.root) == "journal"
 
 
 def check(plaintext: str | None, xml: str) -> tuple[str, ...]:
@@ -121,7 +111,7 @@ def namespace_pollution(pair: Pair) -> bool:
 
 def too_few_elements(pair: Pair) -> bool:
     """At most two elements describe the work; empty ones and wrappers do not count."""
-    filled = (e for e in pair.root.iter("*") if name_of(e) in _MEANINGFUL)
+    filled = (e for e in pair.root.iter("*") if name_of(e) in DESCRIBING)
     return sum(bool("".join(e.itertext()).strip()) for e in filled) <= 2
 
 
@@ -171,7 +161,7 @@ def year_in_author(pair: Pair) -> bool:
 
 def url_in_title(pair: Pair) -> bool:
     """An address in a title of an article or chapter."""
-    return any(_URL.search(title) for name in _TITLES for title in pair.values[name])
+    return any(_URL.search(title) for name in TITLES for title in pair.values[name])
 
 
 def initials_as_surname(pair: Pair) -> bool:
@@ -200,7 +190,7 @@ def source_mismatch(pair: Pair) -> bool:
 
 def title_mismatch(pair: Pair) -> bool:
     """A title of an article or chapter is not in the plain text."""
-    return _any_absent(pair, _TITLES)
+    return _any_absent(pair, TITLES)
 
 
 Rule = Callable[[Pair], bool]
@@ -227,7 +217,6 @@ CONTENT: dict[str, Rule] = {
     "title_mismatch": title_mismatch,
 }
 RULES: dict[str, Rule] = {**STRUCTURE, **FIELDS, **CONTENT}
-_MEANINGFUL = frozenset(MEANINGFUL)
 
 
 def _is_wrong_year(year: str) -> bool:

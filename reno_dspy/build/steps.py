@@ -17,6 +17,7 @@ from reno_dspy.build import match as matching
 from reno_dspy.build.references import find as extraction
 from reno_dspy.jats.article import JatsReference, read_article
 from reno_dspy.jats.citation import MalformedXml, parse
+from reno_dspy.jats.elements import publication_type
 from reno_dspy.jats.print_styles import renderings
 
 Record = dict[str, Any]
@@ -117,7 +118,7 @@ def describe(record: Record, describer: Describer | None = None) -> Record:
                 "language": language,
                 "language_confidence": confidence,
                 "has_pid": has_pid,
-                "publication_type": features.publication_type(parse(pair["xml"])),
+                "publication_type": publication_type(parse(pair["xml"])) or "other",
             }
         )
     return {"id": record["id"], "pairs": described, "failed": failed}

@@ -1,7 +1,8 @@
 """Where the values of a gold annotation stand in the plain text that it belongs to.
 
 Long values go first, so that a short one cannot take a word inside them; then names, part beside part;
-then years; then volume, issue and pages together, in reading order and close to each other.
+then volume, issue and pages together, in reading order and close to each other; then years; at last
+remarks, which may be any words.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from functools import cached_property
 
 from rapidfuzz import fuzz
 
+from reno_dspy.jats.elements import LOCATORS, NAME_PARTS, SHORT
+from reno_dspy.jats.text import folded, folded_places
+
 Place = tuple[int, int]
 Placed = tuple["Leaf", int, int]
 
@@ -22,9 +26,6 @@ FUZZY_SCORE = 85
 # A name's other part begins this many characters away at most.
 NAME_REACH = 6
 CANDIDATES = 12
-_LOCATORS = ("volume", "issue", "supplement", "fpage", "lpage", "elocation-id", "page-range")
-_NUMERIC = frozenset({*_LOCATORS, "year", "month", "day", "edition", "season", "size"})
-NAME_PARTS = frozenset({"surname", "given-names", "prefix", "suffix"})
 _LINK = re.compile(r"(?:https?://|www\.|doi:?\s*10\.|\b10\.\d{4,9}/)\S+", re.IGNORECASE)
 
 
@@ -42,15 +43,18 @@ class Leaf:
 def place(plaintext: str, leaves: Sequence[Leaf]) -> tuple[list[Placed], list[tuple[str, str]]]:
     """Places of `leaves` in `plaintext`, disjoint, and (field, value) of those that have none."""
     board = _Board(plaintext)
-    text = [leaf for leaf in leaves if leaf.field not in _NUMERIC | NAME_PARTS]
+    text = [leaf for leaf in leaves if leaf.field not in SHORT | NAME_PARTS | {"comment"}]
     for leaf in sorted(text, key=lambda leaf: -len(leaf.value)):
         board.put(leaf, board.find(leaf.value))
     _place_names(board, [leaf for leaf in leaves if leaf.field in NAME_PARTS])
     board.protect(match.span() for match in _LINK.finditer(plaintext))
-    _place_locators(board, [leaf for leaf in leaves if leaf.field in _LOCATORS])
+    _place_locators(board, [leaf for leaf in leaves if leaf.field in LOCATORS])
     for leaf in leaves:
-        if leaf.field in _NUMERIC and leaf.field not in _LOCATORS:
+        if leaf.field in SHORT and leaf.field not in LOCATORS:
             board.put(leaf, board.find_word(leaf.value))
+    for leaf in leaves:
+        if leaf.field == "comment":
+            board.put(leaf, board.find(leaf.value))
     placed = {id(leaf) for leaf, _, _ in board.placed}
     return board.placed, [(leaf.field, leaf.value) for leaf in leaves if id(leaf) not in placed]
 
@@ -80,9 +84,8 @@ class _Board:
         return all(end <= taken or start >= until for taken, until in self._taken)
 
     @cached_property
-    def _folded(self) -> tuple[str, list[int]]:
-        """Letters and digits alone, case folded, and where each stands in the text."""
-        return _fold(self.text)
+    def _folded(self) -> tuple[str, list[Place]]:
+        return folded_places(self.text)
 
     def find(self, value: str) -> Iterable[Place]:
         """Places of a longer value: verbatim, then by letters and digits alone, then by similarity."""
@@ -107,14 +110,14 @@ class _Board:
             start = self.text.find(value, start + 1)
 
     def _by_letters(self, value: str) -> Iterable[Place]:
-        folded, positions = self._folded
-        wanted, _ = _fold(value)
-        start = folded.find(wanted)
+        text, places = self._folded
+        wanted = folded(value)
+        start = text.find(wanted)
         while wanted and start >= 0:
-            begin, end = positions[start], positions[start + len(wanted) - 1] + 1
+            begin, end = places[start][0], places[start + len(wanted) - 1][1]
             if _on_word_boundaries(self.text, begin, end):
                 yield _with_edges(self.text, begin, end, value)
-            start = folded.find(wanted, start + 1)
+            start = text.find(wanted, start + 1)
 
     def _similar(self, value: str) -> Iterable[Place]:
         found = fuzz.partial_ratio_alignment(value, self.text, score_cutoff=FUZZY_SCORE)
@@ -162,7 +165,7 @@ def _given_patterns(words: Sequence[str]) -> Iterable[str]:
 
 def _place_locators(board: _Board, leaves: Sequence[Leaf]) -> None:
     """Volume, issue and pages: the free places that are in this order and closest together."""
-    ordered = sorted(leaves, key=lambda leaf: _LOCATORS.index(leaf.field))
+    ordered = sorted(leaves, key=lambda leaf: LOCATORS.index(leaf.field))
     options = [_locator_places(board, leaf, ordered) for leaf in ordered]
     paths: list[tuple[float, tuple[Place | None, ...]]] = [(0.0, ())]
     for places in options:
@@ -211,16 +214,6 @@ def _step_cost(before: Place | None, option: Place | None) -> float:
 def _gap(one: Place, other: Place) -> int:
     """Characters between two places; negative where they overlap."""
     return max(other[0] - one[1], one[0] - other[1])
-
-
-def _fold(text: str) -> tuple[str, list[int]]:
-    letters, positions = [], []
-    for position, character in enumerate(text):
-        if character.isalnum():
-            folded = character.casefold()
-            letters.append(folded)
-            positions += [position] * len(folded)
-    return "".join(letters), positions
 
 
 def _on_word_boundaries(text: str, start: int, end: int) -> bool:

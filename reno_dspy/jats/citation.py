@@ -14,11 +14,11 @@ from typing import TypeAlias
 
 from lxml import etree
 
+from reno_dspy.jats.elements import SCORED
 from reno_dspy.jats.text import collapse
 from reno_dspy.jats.thoughts import without_thoughts
 
-# The seven fields of the paper's tables, in their order.
-FIELDS = ("surname", "given-names", "article-title", "source", "volume", "issue", "year")
+FIELDS = SCORED
 
 Values: TypeAlias = Mapping[str, tuple[str, ...]]
 Element: TypeAlias = etree._Element
@@ -91,7 +91,7 @@ def name_of(element: Element) -> str:
     return tag.rpartition("}")[2]
 
 
-def read_values(element: Element, names: Iterable[str] = FIELDS) -> Values:
+def read_values(element: Element, names: Iterable[str] = SCORED) -> Values:
     """The values of each element named in `names`, in document order; () where there is none."""
     found: dict[str, list[str]] = {name: [] for name in names}
     for inner in element.iter(etree.Element):
@@ -101,7 +101,7 @@ def read_values(element: Element, names: Iterable[str] = FIELDS) -> Values:
     return {name: tuple(values) for name, values in found.items()}
 
 
-def read(completion: str, names: Iterable[str] = FIELDS) -> Reading:
+def read(completion: str, names: Iterable[str] = SCORED) -> Reading:
     """Read a model's completion. Never raises: what cannot be saved has no values.
 
     Well-formed output is read as XML. Of malformed output, `lenient` takes for each field every

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from reno_dspy.jats.citation import Element, name_of, parse, read_values, text_of
+from reno_dspy.jats.elements import PUBLICATION_TYPES, publication_type
+from reno_dspy.jats.identifiers import identifiers, kind_of
 
-_TYPES = {
-    "journal": "article-journal", "article": "article-journal", "book": "book",
-    "chapter": "chapter", "confproc": "paper-conference", "conference": "paper-conference",
-    "thesis": "thesis", "webpage": "webpage", "web": "webpage", "report": "report",
-    "patent": "patent", "standard": "standard", "data": "dataset", "software": "software",
-    "newspaper": "article-newspaper", "legal-doc": "legislation", "preprint": "article",
-}  # fmt: skip
+_TYPES = {one.name: one.csl for one in PUBLICATION_TYPES}
 _SIMPLE = {
     "volume": "volume", "issue": "issue", "edition": "edition", "publisher-name": "publisher",
-    "publisher-loc": "publisher-place", "uri": "URL", "conf-name": "event-title",
+    "publisher-loc": "publisher-place", "conf-name": "event-title", "series": "collection-title",
+    "version": "version",
 }  # fmt: skip
-_DOI = re.compile(r"10\.\d{4,9}/\S+")
+_READ = (
+    *_SIMPLE, "article-title", "chapter-title", "source", "year", "month", "day", "fpage", "lpage",
+    "elocation-id", "page-range",
+)  # fmt: skip
+# CSL has a variable for each of these kinds of identifier.
+_IDENTIFIERS = {"doi": "DOI", "pmid": "PMID", "pmcid": "PMCID", "isbn": "ISBN", "issn": "ISSN"}
 
 
 def to_csl(xml: str, item_id: str) -> dict[str, Any]:
@@ -27,12 +30,9 @@ def to_csl(xml: str, item_id: str) -> dict[str, Any]:
     Raises MalformedXml.
     """
     root = parse(xml)
-    names = (*_SIMPLE, "article-title", "chapter-title", "source", "year", "month", "day", "fpage",
-             "lpage", "elocation-id", "page-range", "pub-id")  # fmt: skip
-    found = read_values(root, names)
+    found = read_values(root, _READ)
     first = {name: next(filter(None, values)) for name, values in found.items() if any(values)}
-    kind = _TYPES.get(root.get("publication-type") or "")
-    item: dict[str, Any] = {"id": item_id, "type": kind or _kind(first)}
+    item: dict[str, Any] = {"id": item_id, "type": _type(root, first)}
     item |= {theirs: first[ours] for ours, theirs in _SIMPLE.items() if ours in first}
     title = first.get("article-title") or first.get("chapter-title")
     if title and "source" in first:
@@ -42,15 +42,20 @@ def to_csl(xml: str, item_id: str) -> dict[str, Any]:
     pages = [first[name] for name in ("fpage", "lpage") if name in first]
     if page := "-".join(pages) or first.get("page-range") or first.get("elocation-id"):
         item["page"] = page
-    if doi := _DOI.search(" ".join(found["pub-id"])):
-        item["DOI"] = doi.group().rstrip(".,;")
     if "year" in first:
         item["issued"] = _date(first)
-    return item | _people(root)
+    return item | _identifiers(root) | _people(root)
 
 
-def _kind(first: dict[str, str]) -> str:
-    """The type of item that the fields of an annotation are of, where it does not say its own."""
+def _type(root: Element, first: dict[str, str]) -> str:
+    """The CSL type of the work; what its fields tell where the annotation does not say."""
+    kind = publication_type(root) or "other"
+    if kind == "book" and "chapter-title" in first:
+        return "chapter"
+    return _guess(first) if kind == "other" else _TYPES[kind]
+
+
+def _guess(first: dict[str, str]) -> str:
     if "chapter-title" in first:
         return "chapter"
     if "conf-name" in first:
@@ -67,6 +72,28 @@ def _date(first: dict[str, str]) -> dict[str, Any]:
             break
         parts.append(int(first[name]))
     return {"date-parts": [parts]} if parts else {"raw": first["year"]}
+
+
+def _identifiers(root: Element) -> dict[str, str]:
+    """Identifiers and the first other address; the first of each kind."""
+    found: dict[str, str] = {}
+    for kind, value in _tagged(root):
+        found.setdefault(_IDENTIFIERS.get(kind, "URL" if kind == "uri" else ""), value)
+    found.pop("", None)
+    return found
+
+
+def _tagged(root: Element) -> Iterator[tuple[str, str]]:
+    """(kind, value) of every tagged identifier or address."""
+    for element in root.iter("{*}pub-id", "{*}uri", "{*}ext-link", "{*}isbn", "{*}issn"):
+        name, value = name_of(element), text_of(element)
+        inside = identifiers(value)
+        if inside:
+            yield inside[0].kind, value[inside[0].start : inside[0].end]
+        elif name == "pub-id":
+            yield element.get("pub-id-type") or kind_of(value), value
+        elif value:
+            yield "uri" if name in ("uri", "ext-link") else name, value
 
 
 def _people(root: Element) -> dict[str, list[dict[str, str]]]:

@@ -13,28 +13,10 @@ from dataclasses import dataclass
 from lxml import etree
 
 from reno_dspy.jats.citation import read_values, text_of
+from reno_dspy.jats.elements import LEAVES
 from reno_dspy.jats.text import collapse
 
-_READ = (
-    "article-title",
-    "chapter-title",
-    "part-title",
-    "source",
-    "year",
-    "volume",
-    "issue",
-    "fpage",
-    "lpage",
-    "elocation-id",
-    "page-range",
-    "publisher-loc",
-    "publisher-name",
-    "edition",
-    "comment",
-    "uri",
-    "ext-link",
-    "pub-id",
-)
+_READ = (*LEAVES, "ext-link")
 _NAMES = {"name", "string-name"}
 
 

@@ -14,26 +14,30 @@ from xml.sax.saxutils import escape
 from lxml import etree
 
 from reno_dspy.jats.citation import parse, text_of
+from reno_dspy.jats.elements import ELEMENTS
 from reno_dspy.jats.spans import ILLEGAL, project
 from reno_dspy.jats.text import collapse
 
 # What annotations of references use of JATS 1.3 Publishing (ANSI/NISO Z39.96-2021): names of elements,
 # and of the elements that may stand within their text.
 _STYLE = "bold italic monospace sc sub sup underline"
-_TITLES = (
-    "article-title chapter-title comment data-title part-title source trans-source trans-title"
-)
-_VALUES = (
-    "conf-acronym conf-date conf-loc conf-name conf-sponsor day edition elocation-id email etal fpage "
-    "institution isbn issn issue issue-part issue-title lpage month page-range patent pub-id "
-    "publisher-loc publisher-name season size uri version volume volume-series year"
-)
-_STYLED_VALUES = "ext-link gov label role series std supplement"
 _DATES = "date-in-citation string-date"
-_NAME_PARTS = "degrees given-names prefix suffix surname"
+_NAME_PARTS = " ".join(e.name for e in ELEMENTS if e.kind == "name")
+_PEOPLE = "collab person-group string-name"
+
+
+def _holding(what: str) -> str:
+    """Elements that stand in a citation and hold `what`, apart from those with contents of their own."""
+    special = {*_PEOPLE.split(), *_DATES.split(), *_NAME_PARTS.split()}
+    return " ".join(e.name for e in ELEMENTS if e.holds == what and e.name not in special)
+
+
+# Elements that are other names of a value here, and JATS's own.
+_TITLES = _holding("links")
+_STYLED_VALUES = f"{_holding('style')} ext-link"
+_VALUES = f"{_holding('text')} isbn issn"
 _CONTENTS = {
-    "mixed-citation": f"{_STYLE} {_TITLES} {_VALUES} {_STYLED_VALUES} {_DATES} "
-    "collab name person-group string-name",
+    "mixed-citation": f"{_STYLE} {_TITLES} {_VALUES} {_STYLED_VALUES} {_DATES} {_PEOPLE} name",
     "person-group": "collab etal name role string-name",
     "string-name": _NAME_PARTS,
     "collab": f"{_STYLE} institution",
@@ -95,8 +99,9 @@ def faithful(text: str, annotation: str) -> str:
     root = parse(annotation)
     if text_of(root) == collapse(text) and _RULES.validate(root):
         return annotation
-    # Pages are all that a reference counts.
-    return project(text, annotation).xml.replace("<size>", '<size units="pages">')
+    # Pages are all that a reference counts; `issn` is no type of a pub-id in JATS.
+    projected = project(text, annotation).xml.replace("<size>", '<size units="pages">')
+    return re.sub(r'<pub-id pub-id-type="issn">([^<]*)</pub-id>', r"<issn>\1</issn>", projected)
 
 
 def _text(text: str) -> str:

@@ -11,24 +11,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
-from reno_dspy.jats.align import NAME_PARTS, Leaf, place
+from reno_dspy.jats.align import Leaf, place
 from reno_dspy.jats.citation import Element, name_of, parse
+from reno_dspy.jats.elements import (
+    LEAVES,
+    NAME_PARTS,
+    PEOPLE,
+    SYNONYMS,
+    WHOLE_PEOPLE,
+    publication_type,
+)
+from reno_dspy.jats.identifiers import kind_of
 
-# Elements that hold a value. The wrappers around them are made anew by `render`.
-LEAVES = frozenset({
-    "label", "surname", "given-names", "prefix", "suffix", "collab", "etal", "article-title",
-    "chapter-title", "trans-title", "part-title", "data-title", "source", "trans-source", "series",
-    "volume", "issue", "supplement", "edition", "year", "month", "day", "season", "fpage", "lpage",
-    "page-range", "elocation-id", "size", "publisher-name", "publisher-loc", "conf-name", "conf-loc",
-    "conf-date", "conf-sponsor", "institution", "patent", "version", "gov", "std", "isbn", "issn",
-    "pub-id", "uri", "date-in-citation", "string-name", "person-group",
-})  # fmt: skip
-_PEOPLE = NAME_PARTS | {"string-name", "collab", "etal"}
-# Older or platform-specific names of the same thing.
-_SYNONYMS = {
-    "ext-link": "uri", "issue-id": "pub-id", "article-id": "pub-id", "object-id": "pub-id",
-    "given-name": "given-names", "anonymous": "collab", "on-behalf-of": "collab",
-}  # fmt: skip
 # Between two parts of one name stand at most a comma and white space.
 _NAME_GAP = re.compile(r"[\s,.\u00a0]*\Z")
 # What no XML document can hold: control characters, lone surrogates.
@@ -73,7 +67,7 @@ def project(plaintext: str, gold_xml: str) -> Projection:
     else:
         placed, missing = place(plaintext, [leaf for leaf in leaves if leaf.value])
         spans = [Span(start, end, leaf.field, leaf.role) for leaf, start, end in placed]
-    kind = root.get("publication-type")
+    kind = publication_type(root)
     return Projection(render(plaintext, spans, kind), tuple(sorted(spans)), tuple(missing), kind)
 
 
@@ -110,7 +104,7 @@ def _people_groups(plaintext: str, spans: Sequence[Span]) -> list[list[Span]]:
     groups: list[list[Span]] = []
     for span in spans:
         last = groups[-1][-1] if groups else None
-        if last and last.field in _PEOPLE and span.field in _PEOPLE and last.role == span.role:
+        if last and last.field in PEOPLE and span.field in PEOPLE and last.role == span.role:
             groups[-1].append(span)
         else:
             groups.append([span])
@@ -118,7 +112,7 @@ def _people_groups(plaintext: str, spans: Sequence[Span]) -> list[list[Span]]:
 
 
 def _render_group(plaintext: str, group: Sequence[Span]) -> str:
-    if group[0].field not in _PEOPLE:
+    if group[0].field not in PEOPLE:
         return _element(plaintext, group[0])
     pieces: list[str] = []
     position = group[0].start
@@ -167,18 +161,10 @@ def _element(plaintext: str, span: Span) -> str:
     value = plaintext[span.start : span.end]
     attribute = ""
     if span.field == "pub-id":
-        attribute = f' pub-id-type="{_pub_id_type(value)}"'
+        attribute = f' pub-id-type="{kind_of(value)}"'
     elif span.field == "person-group" and span.role:
         attribute = f" person-group-type={quoteattr(span.role)}"
     return f"<{span.field}{attribute}>{_text(value)}</{span.field}>"
-
-
-def _pub_id_type(value: str) -> str:
-    if re.search(r"\b10\.\s?\d{4,9}\s?/", value):
-        return "doi"
-    if re.match(r"\s*PMC\s?\d+\s*\Z", value, re.IGNORECASE):
-        return "pmcid"
-    return "pmid" if re.fullmatch(r"\s*\d{5,9}\s*", value) else "other"
 
 
 def _text(text: str) -> str:
@@ -199,7 +185,7 @@ def _walk(root: Element) -> tuple[str, list[Leaf]]:
             length += len(text)
 
     def visit(element: Element, role: str | None) -> None:
-        name = _SYNONYMS.get(name_of(element), name_of(element))
+        name = SYNONYMS.get(name_of(element), name_of(element))
         role = element.get("person-group-type", "author") if name == "person-group" else role
         start, known = length, len(leaves)
         add(element.text)
@@ -207,7 +193,7 @@ def _walk(root: Element) -> tuple[str, list[Leaf]]:
             visit(child, role)
             add(child.tail)
         if name in LEAVES and len(leaves) == known and element is not root:
-            people = name in _PEOPLE or name == "person-group"
+            people = name in PEOPLE | WHOLE_PEOPLE
             value = "".join(pieces)[start:length]
             leaves.append(Leaf(name, value, start, length, (role or "author") if people else None))
 

@@ -19,6 +19,7 @@ from time import perf_counter
 from typing import Any
 
 from reno_dspy.base.errors import InputError
+from reno_dspy.jats.elements import type_named
 from reno_dspy.jats.text import collapse
 from reno_dspy.systems import Completion
 from reno_dspy.systems.assembly import Identifier, Person, assemble, page_range
@@ -27,10 +28,6 @@ Item = Mapping[str, Any]
 
 # AnyStyle's types (of CSL) whose `title` is that of a part, not of the whole.
 _PARTS = frozenset({"article-journal", "article-magazine", "article-newspaper", "paper-conference"})
-_TYPES = {
-    "article-journal": "journal", "book": "book", "chapter": "book", "paper-conference": "confproc",
-    "thesis": "thesis", "report": "report", "webpage": "webpage",
-}  # fmt: skip
 
 
 class AnyStyle:
@@ -105,7 +102,7 @@ class AnyStyle:
 
 def to_jats(item: Item) -> str:
     """The `mixed-citation` of one item of AnyStyle's JSON. Raises ValueError or TypeError."""
-    kind = item.get("type")
+    kind = _text(item, "type")
     title, container = _text(item, "title"), _text(item, "container-title")
     part = bool(container) or kind in _PARTS or kind is None
     name = "chapter-title" if kind == "chapter" else "article-title"
@@ -124,7 +121,7 @@ def to_jats(item: Item) -> str:
     ]
     identifiers = [Identifier(name, _text(item, name) or "") for name in ("doi", "pmid", "isbn")]
     authors, editors = _people(item.get("author")), _people(item.get("editor"))
-    return assemble(authors, editors, fields, identifiers, _TYPES.get(str(kind)))
+    return assemble(authors, editors, fields, identifiers, type_named(kind))
 
 
 def _text(item: Item, name: str) -> str | None:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from reno_dspy.jats.citation import Element, name_of, parse, text_of
 from reno_dspy.systems.assembly import Identifier, Person, assemble, page_range
 
+# Of the level of the source's title.
 _TYPES = {"j": "journal", "m": "book"}
 
 

@@ -1,8 +1,8 @@
-"""Language, identifiers and type of a reference, without an LM."""
+"""Language and identifiers of a reference, without an LM."""
 
 import pytest
 
-from reno_dspy.build.describe import has_pid, languages, publication_type, title_of
+from reno_dspy.build.describe import has_pid, languages, title_of
 from reno_dspy.jats.citation import parse
 
 
@@ -52,22 +52,6 @@ def test_an_identifier_in_the_annotation_counts() -> None:
     xml = '<mixed-citation><pub-id pub-id-type="{}">1</pub-id></mixed-citation>'
     assert has_pid("", parse(xml.format("pmid")))
     assert not has_pid("", parse(xml.format("publisher-id")))
-
-
-@pytest.mark.parametrize(
-    ("attribute", "expected"),
-    [
-        ('publication-type="journal"', "journal"),
-        ('publication-type="article-journal"', "journal"),
-        ('publication-type="Chapter"', "book"),
-        ('publication-type="conf-proc"', "confproc"),
-        ('publication-type="report"', "report"),
-        ('citation-type="thesis"', "thesis"),
-        ("", "other"),
-    ],
-)
-def test_publication_types(attribute: str, expected: str) -> None:
-    assert publication_type(parse(f"<mixed-citation {attribute}/>")) == expected
 
 
 def test_the_title_is_the_articles_before_the_sources() -> None:

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
+from reno_dspy.jats.elements import LEAVES, PEOPLE
 from reno_dspy.jats.ref_list import faithful, ref
-from reno_dspy.jats.spans import LEAVES, Span, render
+from reno_dspy.jats.spans import Span, render
 
 REFERENCE = "Ito K, Oe H. Foxes & geese. J Fict. 2001;3(2):1-9. doi:10.5555/x.1"
 
@@ -74,7 +75,6 @@ def test_labels_stand_before_the_citation_and_failures_say_why(jats: etree.DTD) 
 
 
 FIELDS = sorted(LEAVES)
-PEOPLE = {"surname", "given-names", "prefix", "suffix", "string-name", "collab", "etal"}
 
 
 @given(
