@@ -13,6 +13,7 @@ from finetune.recipe import TaggerOptions
 from finetune.tagger.encoding import Encoded, encode, pad
 from finetune.tagger.labels import Labels, best_legal, joined
 from finetune.tagger.model import score
+from reno_dspy.jats.elements import type_named
 from reno_dspy.jats.spans import render
 from reno_dspy.systems.bio import spans_of
 
@@ -59,7 +60,7 @@ class Annotator:
     def _render(self, reference: str, encoded: Encoded, scores: NDArray[np.float32]) -> str:
         words, types = self._labels.words, self._labels.types
         labels = best_legal(scores[:-1, : len(words)], words)
-        kind = types[int(scores[-1, len(words) :].argmax())] if types else None
+        kind = type_named(types[int(scores[-1, len(words) :].argmax())] if types else None)
         spans = joined(reference, spans_of(encoded.words, labels))
         return render(reference, spans, kind)
 

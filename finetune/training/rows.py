@@ -19,7 +19,7 @@ from programs.chat_format import render_messages
 from programs.prompts import Prompt
 from reno_dspy.data.dataset import Row
 from reno_dspy.data.lessons import Lesson, lesson_of
-from reno_dspy.jats.citation import FIELDS
+from reno_dspy.jats.elements import SCORED
 from reno_dspy.jats.spans import render
 
 
@@ -145,7 +145,7 @@ def _lesson(
     if isinstance(lesson, str):
         return lesson
     report.unplaced.update(lesson.missing)
-    if complete_only and any(name in FIELDS for name in lesson.missing):
+    if complete_only and any(name in SCORED for name in lesson.missing):
         return "incomplete"
     if not lesson.spans:
         return "no_fields"

@@ -11,15 +11,13 @@ from numpy.typing import NDArray
 
 from finetune.tagger.labels import TYPE, Labels
 from reno_dspy.data.lessons import Lesson
+from reno_dspy.jats.elements import PEOPLE, WHOLE_PEOPLE
 from reno_dspy.jats.spans import Span
 from reno_dspy.systems.bio import OUTSIDE, field_of, labels_of
 from reno_dspy.systems.tokens import Token
 
 # The target where there is nothing to learn, by transformers' convention.
 NOTHING = -100
-# Annotations that do not split their names have these in place of a name's parts.
-WHOLE_PEOPLE = frozenset({"person-group", "string-name"})
-_PEOPLE = ("surname", "given-names", "prefix", "suffix", "collab", "etal")
 
 
 class Targets:
@@ -43,7 +41,7 @@ class Targets:
         rows = np.eye(count, dtype=np.bool_)
         people = np.zeros((2 * len(self._roles), count), dtype=np.bool_)
         for i, role in enumerate(self._roles):
-            for field in _PEOPLE:
+            for field in PEOPLE - WHOLE_PEOPLE:
                 for label in (f"B-{field}:{role}", f"I-{field}:{role}"):
                     if label in self.number:
                         people[2 * i : 2 * i + 2, self.number[label]] = True

@@ -86,7 +86,7 @@ WHOLE = lesson(
 
 def test_targets_say_what_is_known_and_leave_whole_names_open() -> None:
     labels = labels_for([SPLIT, WHOLE], min_count=1)
-    assert labels.types == ("book", "web")
+    assert labels.types == ("book", "webpage")
     made = Targets(labels)
     words = tokenize(SPLIT.plaintext)
     targets = made.of_words(words, SPLIT.spans)

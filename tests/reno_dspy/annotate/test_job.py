@@ -147,7 +147,8 @@ def test_csl_of_an_article_and_a_chapter(tmp_path: Path) -> None:
     )
     assert to_csl(article, "r1") == {
         "id": "r1", "type": "article-journal", "title": "Foxes", "container-title": "J Fict",
-        "volume": "3", "page": "1-9", "DOI": "10.5555/x.1", "PMID": "123456", "issued": {"date-parts": [[2010]]},
+        "volume": "3", "page": "1-9", "DOI": "10.5555/x.1", "PMID": "123456",
+        "issued": {"date-parts": [[2010]]},
         "author": [{"family": "Ito", "given": "K"}, {"literal": "Fox Group"}],
     }  # fmt: skip
     book = (
