@@ -1,6 +1,7 @@
 """Every rule of the paper's section 2.3, on the cases given and on what real lists hold."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,8 @@ def test_a_clean_pair_passes() -> None:
         ("xi", "xxiv", ()),
         ("e01573", "20", ()),
         ("9998", "10001", ("page_too_large",)),
+        ("12", "9" * 5000, ("page_too_large",)),
+        ("9" * 5000, "9" * 5000, ("page_too_large", "identical_pages")),
     ],
 )
 def test_page_ranges(first: str, last: str, reasons: tuple[str, ...]) -> None:
@@ -48,7 +51,8 @@ def test_page_ranges(first: str, last: str, reasons: tuple[str, ...]) -> None:
     ("year", "wrong"),
     [
         ("2020a", True), ("2020 a", True), ("Spring 2020", True), ("20144", True), ("0", True),
-        ("2019-2020", False), ("[1987]", False), ("s.d.", False), ("in press", False),
+        ("s.d.", True), ("in press", True), ("9" * 5000, True), ("12/13", True),
+        ("2019-2020", False), ("[1987]", False), ("1987/1989", False), ("2014.", False),
     ],
 )  # fmt: skip
 def test_years(year: str, wrong: bool) -> None:
@@ -80,6 +84,21 @@ def test_names(surname: str, given: str, reason: str | None) -> None:
         "</article-title>. <source>Annals</source>, <year>2014</year>.</mixed-citation>"
     )
     assert check(text, xml) == ((reason,) if reason else ())
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    ['publication-type="Journal"', 'publication-type="journal-article"', 'citation-type="journal"'],
+)
+def test_a_journal_is_one_however_it_is_spelled(attribute: str) -> None:
+    xml = with_pages("12", "30").replace('publication-type="journal"', attribute)
+    assert check(TEXT, xml) == ()
+    assert check(TEXT, re.sub("<.page>.*?</.page>", "", xml)) == ("missing_pages",)
+
+
+def test_a_month_of_many_digits_is_no_month() -> None:
+    xml = with_pages("12", "30").replace("</year>", f"</year> <month>{'9' * 5000}</month>")
+    assert check(TEXT, xml) == ("invalid_month",)
 
 
 def test_all_reasons_are_given() -> None:
