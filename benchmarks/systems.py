@@ -16,7 +16,7 @@ from pathlib import Path
 
 import click
 
-from finetune.serving.embedded import EmbeddedSystem, shipped_adapter
+from finetune.serving.embedded import SHIPPED, EmbeddedSystem
 from finetune.tagger.system import Tagger
 from reno_dspy.data.dataset import Row, load
 from reno_dspy.measure.in_memory import report_on
@@ -32,7 +32,7 @@ def main(data: str, n: int, lm_n: int) -> None:
     """Print references/s, the ratio to the language model, recall, valid XML and fidelity."""
     rows = load(data, limit=n).rows
     every = max(len(rows) // lm_n, 1)
-    lm = EmbeddedSystem(shipped_adapter(), log=Path(tempfile.mkdtemp()) / "server.log")
+    lm = EmbeddedSystem(SHIPPED, log=Path(tempfile.mkdtemp()) / "server.log")
     lm.concurrency = 16
     try:
         speeds = {lm.name: _measure(lm, rows[::every])}

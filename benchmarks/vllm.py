@@ -29,7 +29,7 @@ import serving
 from finetune.base import EMBEDDED
 from finetune.manifest import PROMPT
 from finetune.serving.embedded import SHIPPED
-from programs.annotate import load_system
+from programs.systems import from_options
 from reno_dspy.base.tracker import NullTracker
 from reno_dspy.data.dataset import load, splits_of
 from reno_dspy.jats.citation import MalformedXml, parse, text_of
@@ -93,11 +93,15 @@ def row(constrain: Constrain, recipe: str, prompt: Path, options: argparse.Names
     """One line of the table: the merged model on the data, held to `constrain`."""
     out = options.out / constrain
     config = EvaluateConfig(
-        system=recipe, data=options.data, out=out, limit=options.limit, constrain=constrain
+        system=recipe,
+        prompt=str(prompt),
+        max_tokens=options.max_tokens,
+        constrain=constrain,
+        data=options.data,
+        out=out,
+        limit=options.limit,
     )
-    system = load_system(
-        recipe, prompt=str(prompt), max_tokens=options.max_tokens, constrain=constrain
-    )
+    system = from_options(config, out / "unused.log")
     split = "test" if "test" in splits_of(options.data) else None
     data = load(options.data, split, options.limit)
     started = time.perf_counter()

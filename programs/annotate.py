@@ -14,11 +14,10 @@ import dspy
 
 from programs import prompts
 from programs.chat_format import Annotate, PlainAdapter
-from programs.config import SYSTEMS, LMSpec, SystemRecipe
+from programs.config import LMSpec
 from programs.constrain import grammar, violation
 from programs.lm import check_endpoint, explain, make_lm
 from programs.prompts import Prompt
-from reno_dspy.base.config import find_recipe, resolve
 from reno_dspy.systems import Completion, Constrain
 
 _UNCONSTRAINED = (
@@ -153,34 +152,6 @@ def last_usage(lm: dspy.BaseLM) -> dict[str, Any]:
         "cost": entry.get("cost"),
         "finish_reason": _finish_reason(entry.get("response")),
     }
-
-
-def load_recipe(name: str) -> SystemRecipe:
-    """The recipe of an LM system: a file, or a name in `programs/recipes/systems`.
-
-    Raises InputError when there is none, or when it is not one.
-    """
-    return resolve(SystemRecipe, find_recipe(name, SYSTEMS))
-
-
-def load_system(
-    name: str,
-    *,
-    prompt: str | None = None,
-    api_base: str | None = None,
-    max_tokens: int | None = None,
-    constrain: Constrain = "none",
-) -> LMSystem:
-    """The LM system of a recipe; what is given here replaces the recipe's own.
-
-    Raises InputError as `load_recipe` and `programs.prompts.load` do.
-    """
-    recipe = load_recipe(name)
-    given = {"api_base": api_base, "max_tokens": max_tokens}
-    update = {key: value for key, value in given.items() if value is not None}
-    spec = recipe.lm.model_copy(update=update)
-    asked = prompts.load(prompt or recipe.prompt)
-    return LMSystem(recipe.name, spec, asked, recipe.concurrency, constrain)
 
 
 def _finish_reason(response: Any) -> str | None:

@@ -6,9 +6,9 @@ import re
 
 import dspy
 
-from programs.annotate import load_recipe
 from programs.chat_format import PlainAdapter
 from programs.lm import LMSpec, explain, make_lm
+from programs.systems import load_recipe
 from reno_dspy.base.errors import JobError
 from reno_dspy.jats.thoughts import without_thoughts
 

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 import dspy
 
 from programs import prompts
-from programs.annotate import last_usage, load_recipe
+from programs.annotate import last_usage
 from programs.chat_format import PlainAdapter
 from programs.lm import LMSpec, explain, make_lm
 from programs.prompts import Prompt
+from programs.systems import load_recipe
 from reno_dspy.base.errors import JobError
 from reno_dspy.build.references.find import reference_section
 from reno_dspy.jats.text import folded

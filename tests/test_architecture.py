@@ -96,6 +96,17 @@ def test_the_core_imports_no_framework() -> None:
         assert not {name.split(".")[0] for name in imported(path)} & HEAVY, path
 
 
+def test_modules_are_named_as_text_in_two_places_only() -> None:
+    """The table of systems and the table of commands; anywhere else text would hide an arrow."""
+    lazily = {
+        path.relative_to(ROOT).as_posix()
+        for package in OURS
+        for path in (ROOT / package).rglob("*.py")
+        if "import_module" in path.read_text(encoding="utf-8")
+    }
+    assert lazily == {"reno_dspy/cli/main.py", "reno_dspy/systems/registry.py"}
+
+
 def run(code: str) -> str:
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Self
 
 from finetune.base import EMBEDDED
 from finetune.manifest import PROMPT, Adapter, load_adapter
@@ -20,6 +21,7 @@ from programs.annotate import LMSystem
 from programs.lm import LMSpec
 from reno_dspy.base.errors import InputError
 from reno_dspy.systems import Completion
+from reno_dspy.systems.options import SystemOptions
 
 SHIPPED = Path(__file__).parents[1] / "adapters" / EMBEDDED
 
@@ -52,6 +54,15 @@ class EmbeddedSystem:
         self._system: LMSystem | None = None
         self.model = self._adapter.name() if self._adapter else EMBEDDED
         self.name = self.model
+
+    @classmethod
+    def from_options(cls, options: SystemOptions, log: Path) -> Self:
+        """The base with the adapter in `options.adapter` or the one that ships; or the base alone.
+
+        The base is what `smollm2-135m` names, with an adapter it is `embedded`.
+        """
+        adapter = None if options.system == EMBEDDED else options.adapter or SHIPPED
+        return cls(adapter, options.prompt, options.max_tokens, log)
 
     def identity(self) -> Mapping[str, str]:
         """Model with the adapter's digest, prompt and longest answer."""
@@ -88,11 +99,6 @@ class EmbeddedSystem:
             max_tokens=self._max_tokens,
         )
         return LMSystem(self.name, spec, self.prompt, self.concurrency)
-
-
-def shipped_adapter() -> Path | None:
-    """The adapter that ships; None where none does."""
-    return SHIPPED if SHIPPED.is_dir() else None
 
 
 def _own_prompt(adapter: Adapter | None) -> str:

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
+from typing import Self
 
 from finetune.base import resolve_base
 from finetune.manifest import load_adapter
@@ -19,6 +20,7 @@ from finetune.tagger.model import trained_model
 from reno_dspy.base.errors import InputError
 from reno_dspy.jats.spans import render
 from reno_dspy.systems import Completion
+from reno_dspy.systems.options import SystemOptions
 
 SHIPPED = Path(__file__).parents[1] / "adapters" / "tagger"
 
@@ -38,6 +40,11 @@ class Tagger:
                 f"{adapter} is a language model's adapter, not a tagger's: --system embedded."
             )
         self._annotator: Annotator | None = None
+
+    @classmethod
+    def from_options(cls, options: SystemOptions, _log: Path) -> Self:
+        """The tagger in `options.adapter`, or the one that ships."""
+        return cls(options.adapter or SHIPPED)
 
     def identity(self) -> Mapping[str, str]:
         """The model with the adapter's digest."""

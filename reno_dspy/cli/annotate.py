@@ -15,9 +15,10 @@ import click
 from reno_dspy.annotate.job import AnnotateConfig, annotate, read_references
 from reno_dspy.base.errors import InputError
 from reno_dspy.cli.options import job_options
+from reno_dspy.cli.systems import SystemCommand, open_system
 
 
-@click.command("annotate")
+@click.command("annotate", cls=SystemCommand)
 @job_options(AnnotateConfig, argument="input", tracked=False)
 def command(config: AnnotateConfig, *, fresh: bool) -> None:
     """Annotate the references of INPUT, one a line (- is standard input), or those of a PDF.
@@ -25,8 +26,6 @@ def command(config: AnnotateConfig, *, fresh: bool) -> None:
     Writes to --out a JATS <ref-list> (valid, every reference in its own words), JSON lines (what the
     system said, word for word) or CSL-JSON. The same command resumes.
     """
-    from reno_dspy.cli.systems import open_system
-
     log = config.out.with_name(f"{config.out.name}.server.log")
     if Path(config.input).exists() and config.out.exists() and config.out.samefile(config.input):
         raise InputError(f"--out {config.out} is the input itself; name another file.")

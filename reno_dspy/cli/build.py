@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reno_dspy.base.errors import InputError
 from reno_dspy.build.config import BuildConfig
 from reno_dspy.cli.options import job_options
 
@@ -22,6 +23,8 @@ def _path_as_corpus(job: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(job)
     def command(*, path: Path | None, corpus: Path | None, **options: Any) -> None:
+        if path and corpus:
+            raise InputError(f"Two corpora are given, {path} and --corpus {corpus}; give one.")
         job(corpus=corpus or path, **options)
 
     return command

@@ -126,8 +126,8 @@ def _language_models(config: OptimizeConfig) -> Iterator[tuple[LMSpec, LMSpec]]:
             spec = LMSpec(model=f"openai/{endpoint.model}", api_base=endpoint.api_base)
             yield choose_lms(config, spec)
         return
-    from programs.annotate import load_recipe
     from programs.lm import check_endpoint
+    from programs.systems import load_recipe
 
     spec = load_recipe(config.student).lm
     if config.api_base is not None:

@@ -83,11 +83,11 @@ def _option(name: str, field: FieldInfo, kind: click.ParamType[Any, Any]) -> Cal
     if kind is click.BOOL:
         flag = f"{flag}/--no-{name.replace('_', '-')}"
     help_text = (field.description or "").strip()
+    default = None if field.is_required() else field.get_default(call_default_factory=True)
     if field.is_required():
         help_text = f"{help_text}  [required]"
-    else:
-        default = field.get_default(call_default_factory=True)
-        help_text = f"{help_text}  [default: {'none' if default is None else default}]"
+    elif default is not None:
+        help_text = f"{help_text}  [default: {default}]"
     return click.option(flag, name, type=kind, default=None, help=help_text)
 
 

@@ -42,7 +42,7 @@ class EvaluateConfig(SystemOptions):
     out: Path = Field(description="Run directory; an unfinished run there is resumed.")
     split: str | None = Field(None, description="Split to measure on (a directory's: test).")
     limit: int | None = Field(None, ge=1, description="Measure on that many rows, drawn by --seed.")
-    seed: int = Field(0, description="Seed of the draw, and of the system where it takes one.")
+    seed: int = Field(0, description="Seed of that draw.")
     profile: Literal["paper", "normalized"] = Field("paper", description="Metric profile.")
     max_errors: float = Field(
         0.2, ge=0, le=1, description="Stop when more than this share of the rows fails."

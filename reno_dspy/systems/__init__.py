@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 # What a language model's answer is held to: `programs/constrain.py`.
 Constrain = Literal["copy", "wellformed", "none"]
@@ -51,4 +51,13 @@ class System(Protocol):
 
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
         """Annotate references. A failure is a Completion with `error`, never an exception."""
+        ...
+
+
+@runtime_checkable
+class ClosableSystem(System, Protocol):
+    """A system that leaves something running, such as a server of its own, until it is closed."""
+
+    def close(self) -> None:
+        """End what was started."""
         ...

@@ -16,13 +16,16 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from reno_dspy.base.errors import InputError
 from reno_dspy.jats.elements import type_named
 from reno_dspy.jats.text import collapse
 from reno_dspy.systems import Completion
 from reno_dspy.systems.assembly import Identifier, Person, assemble, page_range
+
+if TYPE_CHECKING:
+    from reno_dspy.systems.options import SystemOptions
 
 Item = Mapping[str, Any]
 
@@ -46,6 +49,11 @@ class AnyStyle:
             )
         self._command = found
         self._timeout_s = timeout_s
+
+    @classmethod
+    def from_options(cls, _options: SystemOptions, _log: Path) -> Self:
+        """The command `anystyle`, which takes no options."""
+        return cls()
 
     def identity(self) -> Mapping[str, str]:
         """The version of the command."""

@@ -1,4 +1,4 @@
-"""The options of a job that say which system it uses, and how that is asked."""
+"""The options by which a job names its system and what the system should use."""
 
 from __future__ import annotations
 
@@ -13,12 +13,20 @@ from reno_dspy.systems import Constrain
 class SystemOptions(Config):
     """Base of the configurations of jobs that use a system."""
 
-    system: str = Field(
-        description="Name of a system that ships, or a YAML file that tells of one."
+    system: str = Field(description="A system or a recipe (see below), or a file.")
+    prompt: str | None = Field(
+        None, description="Prompt: one that ships, a file, or prompts:/NAME/VERSION."
     )
-    prompt: str | None = Field(None, description="Prompt: a name that ships, or a prompt file.")
-    adapter: Path | None = Field(None, description="Output directory of `reno finetune` to use.")
-    api_base: str | None = Field(None, description="Endpoint of the system, over its recipe's.")
-    max_tokens: int | None = Field(None, ge=1, description="Longest answer, over the recipe's.")
-    constrain: Constrain = Field("none", description="Grammar for vLLM; copy keeps the whole text.")
-    concurrency: int | None = Field(None, ge=1, description="Calls at once, over the system's.")
+    adapter: Path | None = Field(None, description="Adapter: an output directory of reno finetune.")
+    api_base: str | None = Field(None, description="Endpoint to ask, instead of the recipe's.")
+    max_tokens: int | None = Field(
+        None, ge=1, description="Longest answer in tokens, instead of the recipe's."
+    )
+    constrain: Constrain = Field(
+        "none",
+        description="Grammar for vLLM: wellformed allows only well-formed JATS, copy also keeps the "
+        "reference's text.",
+    )
+    concurrency: int | None = Field(
+        None, ge=1, description="Requests at the same time, instead of the system's own number."
+    )

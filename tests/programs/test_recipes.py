@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from programs import prompts
-from programs.annotate import load_recipe, load_system
 from programs.config import JOBS, SYSTEMS, OptimizeConfig
 from programs.optimize.budget import plan_job
+from programs.systems import from_options, load_recipe
 from reno_dspy.base.config import resolve
 from reno_dspy.base.errors import InputError
+from reno_dspy.systems.options import SystemOptions
 
 # The language models of table 1.
 PAPER = {
@@ -54,7 +55,9 @@ def test_the_demos_budget_is_small() -> None:
 
 
 def test_what_is_given_replaces_the_recipes_own() -> None:
-    system = load_system("qwen3-0.6b", prompt="zero-shot", api_base="http://h/v1", max_tokens=5)
+    given = {"prompt": "zero-shot", "api_base": "http://h/v1", "max_tokens": 5}
+    options = SystemOptions.model_validate({"system": "qwen3-0.6b"} | given)
+    system = from_options(options, Path("unused.log"))
     assert system.prompt == prompts.load("zero-shot")
     assert (system.spec.api_base, system.spec.max_tokens) == ("http://h/v1", 5)
 

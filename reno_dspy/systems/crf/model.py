@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING, Self
 
 import pycrfsuite
 
@@ -23,6 +24,9 @@ from reno_dspy.systems import Completion
 from reno_dspy.systems.bio import spans_of
 from reno_dspy.systems.crf.features import features
 from reno_dspy.systems.tokens import tokenize
+
+if TYPE_CHECKING:
+    from reno_dspy.systems.options import SystemOptions
 
 # The model that ships, trained by benchmarks/crf.py on rows with an open licence only.
 SHIPPED = Path(__file__).with_name("crf.crfsuite")
@@ -39,6 +43,11 @@ class Crf:
         """Load `model`. Raises InputError when it is missing or not a crfsuite model."""
         self._model = _read(model)
         self._tagger = _open(self._model, model)
+
+    @classmethod
+    def from_options(cls, options: SystemOptions, _log: Path) -> Self:
+        """The model that `options.system` names: `crf`, or a file."""
+        return cls(SHIPPED if options.system == cls.name else Path(options.system))
 
     @cached_property
     def digest(self) -> str:

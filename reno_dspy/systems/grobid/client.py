@@ -13,7 +13,9 @@ import asyncio
 import ssl
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING, Self
 
 import httpx
 
@@ -22,6 +24,9 @@ from reno_dspy.jats.citation import MalformedXml
 from reno_dspy.jats.text import collapse
 from reno_dspy.systems import Completion
 from reno_dspy.systems.grobid.tei import citation, citations
+
+if TYPE_CHECKING:
+    from reno_dspy.systems.options import SystemOptions
 
 # Server states that pass: all threads busy (503), a proxy's time-out or overload.
 _TRANSIENT = frozenset({429, 502, 503, 504})
@@ -55,6 +60,11 @@ class Grobid:
         self._timeout_s = timeout_s
         self._retries = retries
         self._wait_s = wait_s
+
+    @classmethod
+    def from_options(cls, options: SystemOptions, _log: Path) -> Self:
+        """The server at `options.api_base`, or one on this machine."""
+        return cls(options.api_base) if options.api_base else cls()
 
     @cached_property
     def _ssl(self) -> ssl.SSLContext:

@@ -72,12 +72,15 @@ def test_help_and_version(reno: Reno) -> None:
         (["evaluate", "--config", "none.yaml"], 2, "Cannot read none.yaml"),
         (["evaluate", "--config", "bad.yaml"], 2, "limt: unknown option"),
         (["evaluate", "--system", "crf", "--data", "no.jsonl", "--out", "o"], 2, "no.jsonl does not exist"),
-        (["evaluate", "--system", "crv", "--data", "pairs.jsonl", "--out", "o"], 2, "No recipe 'crv'"),
+        (["evaluate", "--system", "crv", "--data", "pairs.jsonl", "--out", "o"], 2, "Did you mean crf?"),
         (["evaluate", "--system", "crf", "--adapter", "x", "--data", "pairs.jsonl", "--out", "o"], 2,
-         "--adapter goes with"),
+         "crf takes no --adapter (these do: tagger, embedded)"),
         (["score", "none.jsonl"], 2, "none.jsonl"),
         (["score", "empty.jsonl"], 2, "empty.jsonl holds no predictions"),
+        (["evaluate", "--system", "crf", "--data", "pairs.jsonl", "--out", "o", "--trace", "3",
+          "--no-tracking"], 2, "--trace writes to MLflow"),
         (["build", "--corpus", "none", "--out", "o"], 2, "none"),
+        (["build", "hollow", "--corpus", "none", "--out", "o"], 2, "Two corpora are given"),
         (["build", "--corpus", "hollow", "--out", "o"], 2, "hollow"),
         (["annotate", "none.txt", "--out", "o.xml"], 2, "none.txt does not exist"),
         (["finetune", "nothing", "--data", "d", "--out", "o"], 2, "No recipe 'nothing'"),
@@ -103,6 +106,17 @@ def test_a_dead_endpoint_fails_with_one_message(reno: Reno, tmp_path: Path, pair
     assert done.returncode == 1
     assert "127.0.0.1:9" in done.stderr
     assert not (tmp_path / "o" / "report.json").exists()
+
+
+def test_traces_that_cannot_be_written_fail_no_evaluation(
+    reno: Reno, tmp_path: Path, pairs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    done = reno("evaluate", "--system", "crf", "--data", str(pairs), "--out", "o", "--trace", "all")
+    assert done.returncode == 0, done.stderr
+    assert "all seven" in done.stdout
+    assert "No traces were written" in done.stderr
+    assert (tmp_path / "o" / "report.json").exists()
 
 
 def test_the_crf_is_evaluated_scored_and_annotates(reno: Reno, tmp_path: Path, pairs: Path) -> None:

@@ -1,0 +1,151 @@
+"""The table of systems: what each is, where it is, and which options it takes.
+
+Everything that names a system reads this table: `open_system`, `--help`, the README (a test compares
+them), and the error for a name that is none. To add a system, write a class with a constructor like
+`Factory` and add a line here; a language model needs no code, only a recipe (`programs/recipes/systems`).
+
+A system may live in a package above this one. The table names it as text, so that nothing is imported
+before somebody asks for that system.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reno_dspy.base.errors import InputError
+from reno_dspy.systems import ClosableSystem, System
+
+if TYPE_CHECKING:
+    from reno_dspy.systems.options import SystemOptions
+
+# Makes a system from its options; a server that it starts logs to the path.
+Factory = Callable[["SystemOptions", Path], System]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One system: its factory as `module:name`, a line for people, and the options that it takes."""
+
+    factory: str
+    about: str
+    takes: frozenset[str] = frozenset()
+
+
+SYSTEMS: Mapping[str, Entry] = {
+    "tagger": Entry(
+        "finetune.tagger.system:Tagger.from_options",
+        "labels every word with a small neural network: the lower layers of SmolLM2-135M",
+        frozenset({"adapter"}),
+    ),
+    "crf": Entry(
+        "reno_dspy.systems.crf.model:Crf.from_options",
+        "labels every token with a conditional random field: the classical baseline, small and fast",
+    ),
+    "embedded": Entry(
+        "finetune.serving.embedded:EmbeddedSystem.from_options",
+        "SmolLM2-135M-Instruct with a LoRA adapter, which writes JATS token by token",
+        frozenset({"adapter", "prompt", "max_tokens"}),
+    ),
+    "smollm2-135m": Entry(
+        "finetune.serving.embedded:EmbeddedSystem.from_options",
+        "the same model without an adapter; the prompt shows it two examples",
+        frozenset({"prompt", "max_tokens"}),
+    ),
+    "grobid": Entry(
+        "reno_dspy.systems.grobid.client:Grobid.from_options",
+        "a GROBID server, over its REST API",
+        frozenset({"api_base"}),
+    ),
+    "anystyle": Entry(
+        "reno_dspy.systems.anystyle:AnyStyle.from_options",
+        "the command `anystyle`, where it is installed",
+    ),
+}
+CRF_SUFFIX = ".crfsuite"
+CRF_FILE = Entry(SYSTEMS["crf"].factory, "a CRF of your own, from `reno train-crf`")
+RECIPE = Entry(
+    "programs.systems:from_options",
+    "a language model at an OpenAI-compatible endpoint; recipes that ship are in programs/recipes/systems",
+    frozenset({"prompt", "api_base", "max_tokens", "constrain"}),
+)
+# Every kind of name that `--system` takes, in the order in which people are shown them.
+ROWS: Mapping[str, Entry] = {
+    **SYSTEMS,
+    f"FILE{CRF_SUFFIX}": CRF_FILE,
+    "RECIPE or FILE.yaml": RECIPE,
+}
+# What to do instead, for options that are easily expected of every system.
+_INSTEAD = {
+    "adapter": "A language model's adapter is served by `reno serve BASE --adapter DIR`, which prints "
+    "a recipe for --system.",
+    "constrain": "Grammars need vLLM: `reno serve BASE --vllm-python PYTHON` prints a recipe for "
+    "--system.",
+}
+
+
+def entry_of(name: str) -> Entry:
+    """The entry of a name: one in the table, FILE.crfsuite, or, for all others, a recipe's."""
+    return SYSTEMS.get(name) or (CRF_FILE if name.endswith(CRF_SUFFIX) else RECIPE)
+
+
+@contextmanager
+def open_system(options: SystemOptions, log: Path) -> Iterator[System]:
+    """The system that `options` name; what it has started ends with the context.
+
+    A server that it starts writes to `log`. Raises InputError for an unknown name, for an option that
+    the system does not take, and for what the system itself cannot use.
+    """
+    entry = entry_of(options.system)
+    check_options(options)
+    module, _, name = entry.factory.partition(":")
+    factory: Factory = attrgetter(name)(importlib.import_module(module))
+    system = factory(options, log)
+    try:
+        yield system
+    finally:
+        if isinstance(system, ClosableSystem):
+            system.close()
+
+
+def check_options(options: SystemOptions) -> None:
+    """Raise InputError when `options` hold one that their system does not take."""
+    takes = entry_of(options.system).takes
+    for name in sorted({name for entry in ROWS.values() for name in entry.takes} - takes):
+        if getattr(options, name) != type(options).model_fields[name].default:
+            others = ", ".join(row for row, entry in ROWS.items() if name in entry.takes)
+            raise InputError(
+                f"{options.system} takes no {flag(name)} (these do: {others}). {_INSTEAD.get(name, '')}"
+            )
+
+
+def unknown(name: str, recipes: Iterable[str]) -> InputError:
+    """The error for a name that is neither in the table, nor one of `recipes`, nor a file."""
+    names = [*SYSTEMS, *recipes]
+    close = get_close_matches(name, names, 1)
+    hint = f" Did you mean {close[0]}?" if close else ""
+    return InputError(
+        f"No system {name!r}.{hint} There are {', '.join(names)}; MODEL{CRF_SUFFIX} and RECIPE.yaml "
+        "are files of your own."
+    )
+
+
+def flag(name: str) -> str:
+    """An option as it is typed."""
+    return f"--{name.replace('_', '-')}"
+
+
+def markdown_table() -> str:
+    """The table for the README."""
+    lines = ["| system | what it is | its options |", "|---|---|---|"]
+    for row, entry in ROWS.items():
+        names = " or ".join(f"`{name}`" for name in row.split(" or "))
+        flags = " ".join(f"`{flag(name)}`" for name in sorted(entry.takes))
+        lines.append(f"| {names} | {entry.about} | {flags} |")
+    return "\n".join(lines) + "\n"
