@@ -56,7 +56,7 @@ def main(references: int, at_once: int, rounds: int) -> None:
 
 def with_evaluate(url: str, texts: list[str], at_once: int) -> float:
     """Seconds that `reno evaluate` takes, from the first request to the last written answer."""
-    from reno_dspy.base.jsonl import JsonlLog
+    from reno_dspy.base.rundir import RunDir
     from reno_dspy.base.tracker import NullRun
     from reno_dspy.data.dataset import Row
     from reno_dspy.measure.job import EvaluateConfig, answer
@@ -67,7 +67,7 @@ def with_evaluate(url: str, texts: list[str], at_once: int) -> float:
         config = EvaluateConfig(system="made", data="made", out=out, concurrency=at_once)
         system = _system(url)
         started = time.perf_counter()
-        records = answer(system, rows, JsonlLog(out / "log.jsonl"), config, NullRun())
+        records = answer(system, rows, RunDir(out), config, NullRun())
         seconds = time.perf_counter() - started
         assert all(record["error"] is None for record in records)
     return seconds

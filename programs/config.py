@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from reno_dspy.base.config import Config
+from reno_dspy.base.failures import MAX_ERRORS, MaxErrors
 
 SYSTEMS = Path(__file__).parent / "recipes" / "systems"
 JOBS = Path(__file__).parent / "recipes" / "optimize"
@@ -90,7 +91,9 @@ class Budget(Config):
 class OptimizeConfig(Config):
     """A GEPA job."""
 
-    free: ClassVar[frozenset[str]] = frozenset({"out", "api_base", "threads", "final"})
+    free: ClassVar[frozenset[str]] = frozenset(
+        {"out", "api_base", "threads", "final", "max_errors"}
+    )
 
     data: str = Field(description="Data set directory with the splits train and dev.")
     out: Path = Field(description="Run directory.")
@@ -130,5 +133,6 @@ class OptimizeConfig(Config):
     max_prompt_chars: int = Field(default=4000, gt=0, description="Longest instructions to accept.")
     feedback_chars: int = Field(default=900, ge=200, description="Longest feedback on one answer.")
     threads: int = Field(default=8, ge=1, description="Requests at once.")
+    max_errors: MaxErrors = MAX_ERRORS
     seed: int = Field(default=0, description="Seed of samples and of GEPA.")
     final: bool = Field(default=False, description="Then measure seed and best prompt on test.")

@@ -20,6 +20,7 @@ from programs.annotate import last_usage
 from programs.chat_format import PlainAdapter
 from programs.lm import ENDPOINT_ERRORS, explain
 from reno_dspy.base.errors import JobError
+from reno_dspy.base.failures import FailureBudget
 from reno_dspy.base.files import digest_json
 from reno_dspy.base.jsonl import JsonlLog
 
@@ -42,20 +43,30 @@ class Spent:
 class Answers:
     """The kept answers of one run, and the failure that ended it, if one did.
 
-    `rows` are those of earlier sessions, `write` keeps a new one.
+    `rows` are those of earlier sessions, `write` keeps a new one. `budget` counts the requests that the
+    student's endpoint refused (a prompt too long, an option that it does not know): each is an empty
+    answer that scores nothing.
     """
 
     def __init__(
-        self, rows: list[dict[str, Any]], write: Callable[[Mapping[str, Any]], None]
+        self,
+        rows: list[dict[str, Any]],
+        write: Callable[[Mapping[str, Any]], None],
+        budget: FailureBudget,
     ) -> None:
+        self.budget = budget
         self._write = write
         self._lock = threading.Lock()
         self._askers: dict[str, threading.Lock] = {}
         self._rows = rows
         self._texts: dict[str, str] = {row["key"]: row["text"] for row in self._rows}
         self.failure: str | None = None
-        self.refused = 0
         self.interrupted = False
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing more is to be asked."""
+        return bool(self.failure or self.interrupted or self.budget.verdict)
 
     def get(self, messages: list[dict[str, Any]]) -> str | None:
         """The kept answer to exactly these messages."""
@@ -69,18 +80,22 @@ class Answers:
     def keep(self, messages: list[dict[str, Any]], text: str, lm: dspy.BaseLM) -> None:
         """Keep an answer with what `lm`'s last call took."""
         row = {"key": _key(messages), "text": text, **last_usage(lm)}
+        self.budget.count(None)
         with self._lock:
             self._write(row)
             self._rows.append(row)
             self._texts[row["key"]] = text
 
     def fail(self, error: Exception, lm: dspy.BaseLM) -> None:
-        """Note a failed request; one that the next request would meet as well ends the run."""
-        with self._lock:
-            if isinstance(error, ENDPOINT_ERRORS):
-                self.failure = self.failure or explain(error, lm)
-            else:
-                self.refused += 1
+        """Note a failed request.
+
+        One that the next request would meet as well ends the run at once: no candidate's score may
+        depend on whether the endpoint was up. A refused one is counted.
+        """
+        if isinstance(error, ENDPOINT_ERRORS):
+            self.failure = self.failure or explain(error, lm)
+        else:
+            self.budget.count(explain(error, lm))
 
     def spent(self) -> Spent:
         """What all kept answers took, earlier sessions included."""
@@ -89,11 +104,11 @@ class Answers:
 
 
 @contextmanager
-def open_answers(log: JsonlLog) -> Iterator[Answers]:
+def open_answers(log: JsonlLog, budget: FailureBudget) -> Iterator[Answers]:
     """The answers that `log` keeps, open for more."""
     rows = log.read()
     with log.appending() as appender:
-        yield Answers(rows, appender.write)
+        yield Answers(rows, appender.write, budget)
 
 
 class KeepingAdapter(PlainAdapter):
@@ -132,7 +147,7 @@ class KeepingAdapter(PlainAdapter):
         inputs: dict[str, Any],
         messages: list[dict[str, Any]],
     ) -> str:
-        if self.answers.failure or self.answers.interrupted:
+        if self.answers.stopped:
             return ""
         own = lm.copy()  # with a history of its own, threads do not read each other's usage
         try:
@@ -152,9 +167,10 @@ class StopOnFailure:
         self._answers = answers
 
     def __call__(self, gepa_state: Any) -> bool:
-        """Raise JobError once the endpoint has failed."""
+        """Raise JobError once the endpoint has failed, or has refused too many requests."""
         if self._answers.interrupted:
             raise KeyboardInterrupt
+        self._answers.budget.check()
         if self._answers.failure:
             raise JobError(
                 f"{self._answers.failure}. What was done is kept: the same command resumes once "

@@ -35,6 +35,7 @@ from programs.optimize.reflection import Proposer
 from programs.optimize.tasks import Annotating, Extracting, Task
 from programs.prompts import Prompt, save
 from reno_dspy.base.errors import InputError
+from reno_dspy.base.failures import FailureBudget
 from reno_dspy.base.files import write_json, write_text
 from reno_dspy.base.progress import bar
 from reno_dspy.base.rundir import RunDir
@@ -63,7 +64,8 @@ def optimize(
     check_fingerprint(run_dir, job.fingerprint())
     if (run_dir / RESULT).exists():
         return read_result(run_dir)
-    with open_answers(run_dir.log("answers.jsonl")) as answers:
+    budget = FailureBudget(config.max_errors, planned.metric_calls, "requests")
+    with open_answers(run_dir.log("answers.jsonl"), budget) as answers:
         result = _search(job, planned.metric_calls, run_dir, run, answers)
     keep_result(result, run_dir, run)
     return result

@@ -67,7 +67,7 @@ class Proposer:
         """New instructions by component; one without a usable proposal is left out."""
         proposals = {}
         for name in components_to_update:
-            if reflective_dataset.get(name) and not self._answers.failure:
+            if reflective_dataset.get(name) and not self._answers.stopped:
                 text = self._propose(candidate[name], reflective_dataset[name])
                 if text is not None:
                     proposals[name] = text

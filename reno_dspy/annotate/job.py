@@ -20,13 +20,15 @@ from pydantic import Field
 
 from reno_dspy.annotate.files import Answer, Form, write_answers
 from reno_dspy.annotate.list_labels import Labelled, split_labels
-from reno_dspy.annotate.log import Known, alone
-from reno_dspy.base.errors import HOPELESS, InputError, JobError
+from reno_dspy.annotate.log import AnswerIndex, locked_log
+from reno_dspy.base.errors import InputError
+from reno_dspy.base.failures import MAX_ERRORS, FailureBudget, MaxErrors
 from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.base.progress import Bar, bar
 from reno_dspy.jats.citation import MAX_CHARACTERS, read
 from reno_dspy.jats.spans import ILLEGAL
 from reno_dspy.systems import Completion, System
+from reno_dspy.systems.asking import ask_system
 from reno_dspy.systems.options import SystemOptions
 
 # References a system is given at once: enough to keep it busy, little to hold or to lose.
@@ -46,9 +48,7 @@ class AnnotateConfig(SystemOptions):
     out: Path = Field(description="File to write; an unfinished job for it is resumed.")
     system: str = Field("tagger", description="System, as in `reno evaluate`.")
     format: Form = Field("jats", description="JATS <ref-list>, JSON lines, or CSL-JSON.")
-    max_errors: float = Field(
-        0.5, ge=0, le=1, description="Stop when more than this share of 20 or more answers fails."
-    )
+    max_errors: MaxErrors = MAX_ERRORS
 
 
 @dataclass(frozen=True)
@@ -72,15 +72,15 @@ def annotate(
     `total` is how many there are, where that is known; `fresh` forgets an unfinished job. A failed or
     malformed answer is a row with `error` (JSON lines), or the plain text untagged (JATS).
     Raises InputError when an unfinished job for the same file had other input or another system, or
-    another process is at it; JobError when more than `max_errors` of at least twenty answers fail (the
-    log is kept then).
+    another process is at it; JobError when too many answers fail (`FailureBudget`; the log is kept
+    then).
     """
     if config.out.exists() and not config.out.is_file():
         raise InputError(f"--out {config.out} is not a file; name a file to write.")
     header = {"system": system.name, "identity": dict(system.identity())}
-    with alone(config.out, fresh=fresh) as log:
+    with locked_log(config.out, fresh=fresh) as log:
         _answer_all(config, system, references, log, header, total)
-        counts = _write(config, Known(log, header))
+        counts = _write(config, AnswerIndex(log, header))
         log.path.unlink()
     return counts
 
@@ -98,99 +98,92 @@ def _answer_all(
     header: Mapping[str, Any],
     total: int | None,
 ) -> None:
-    known = Known(log, header)
+    index = AnswerIndex(log, header)
+    budget = FailureBudget(config.max_errors, total or 0)
     title = f"annotate {system.name}"
-    with log.appending() as out, bar(title, total, done=known.answered) as progress:
-        if not known.started:
+    with log.appending() as out, bar(title, total, done=index.answered) as progress:
+        if not index.started:
             out.write(header)
-        meter = _Meter(progress, config.max_errors)
+        rate = _Rate(progress)
 
         def keep(job: _Job, completion: Completion) -> None:
             out.write({"index": job.index} | _answer(job.reference, completion))
-            meter.count(completion)
+            rate.advance(completion)
+
+        def keep_and_count(job: _Job, completion: Completion) -> None:
+            keep(job, completion)
+            budget.count(completion.error)
 
         async def answer() -> int:
-            count = 0
+            """Answer window after window; how many references there were."""
+            count, started = 0, False
             jobs = (_Job(i, reference) for i, reference in enumerate(split_labels(references)))
             while window := list(islice(jobs, WINDOW)):
                 count += len(window)
-                pending = [
-                    job for job in window if not known.has(job.index, "".join(job.reference))
-                ]
-                if pending:
+                # From a pipe, only as many references are known as were read.
+                budget.total = max(budget.total, count)
+                pending = _fit(
+                    [job for job in window if not index.has(job.index, "".join(job.reference))],
+                    keep,
+                )
+                if pending and not started:
                     await system.start()
-                await _answer_window(system, pending, config.concurrency, keep, meter)
-                if meter.verdict is not None:
-                    raise meter.verdict
+                    started = True
+                await ask_system(
+                    system,
+                    pending,
+                    lambda job: job.reference.text,
+                    keep_and_count,
+                    budget,
+                    concurrency=config.concurrency,
+                    on_silence=progress.silent,
+                )
             return count
 
-        known.check_count(asyncio.run(answer()))
+        index.check_count(asyncio.run(answer()))
 
 
-def _write(config: AnnotateConfig, known: Known) -> tuple[int, int]:
-    with bar(f"write {config.out.name}", len(known)) as progress:
+def _fit(jobs: Sequence[_Job], reject: Callable[[_Job, Completion], None]) -> list[_Job]:
+    """The jobs that an annotation can hold, the longest first; the others go to `reject` as error rows.
+
+    Long ones need the most memory, and an LM the most time; references of one length make a batch.
+    """
+    fit = []
+    for job in jobs:
+        problem = _unfit("".join(job.reference))
+        if problem is None:
+            fit.append(job)
+        else:
+            # The system is not asked about it, so that it is no failure of the system.
+            reject(job, Completion("", error=problem))
+    return sorted(fit, key=lambda job: len(job.reference.text), reverse=True)
+
+
+def _write(config: AnnotateConfig, index: AnswerIndex) -> tuple[int, int]:
+    with bar(f"write {config.out.name}", len(index)) as progress:
 
         def answers() -> Iterator[Answer]:
-            for answer in known.answers():
+            for answer in index.answers():
                 yield answer
                 progress.advance()
 
         return write_answers(config.out, config.format, answers())
 
 
-class _Meter:
-    """Counts answers on the bar; has a `verdict` once too many have failed."""
+class _Rate:
+    """Moves the bar by each answer and shows speed and failures beside it."""
 
-    verdict: JobError | None = None
-
-    def __init__(self, progress: Bar, max_errors: float) -> None:
-        self._progress, self._max_errors = progress, max_errors
+    def __init__(self, progress: Bar) -> None:
+        self._progress = progress
         self._answers = self._errors = 0
         self._start = perf_counter()
 
-    def count(self, completion: Completion) -> None:
+    def advance(self, completion: Completion) -> None:
         self._answers += 1
         self._errors += completion.error is not None
-        rate = self._answers / (perf_counter() - self._start)
+        rate = self._answers / max(perf_counter() - self._start, 1e-9)
         shown = f"{rate:,.{0 if rate >= 10 else 1}f} references/s"
         self._progress.advance(note=f"{shown}, {self._errors} errors")
-        if self._answers >= HOPELESS and self._errors > self._max_errors * self._answers:
-            self.verdict = JobError(
-                f"{self._errors} of {self._answers} references failed, more than --max-errors "
-                f"{self._max_errors:g} allows. The last reason: {completion.error}\nWhat was answered "
-                "is kept; the same command resumes. --max-errors 1 writes failures as error rows."
-            )
-
-
-async def _answer_window(
-    system: System,
-    pending: Sequence[_Job],
-    concurrency: int | None,
-    keep: Callable[[_Job, Completion], None],
-    meter: _Meter,
-) -> None:
-    """Hand every answer to `keep` as it comes; batches are made of references of like length.
-
-    A verdict of `meter` ends it, once what is under way has come.
-    """
-    problems = {job: _unfit("".join(job.reference)) for job in pending}
-    fit = [job for job in pending if problems[job] is None]
-    # The longest first: they need the most memory, and an LM the most time.
-    order = sorted(fit, key=lambda job: len(job.reference.text), reverse=True)
-    size = system.batch_size
-    batches = iter([order[i : i + size] for i in range(0, len(order), size)])
-
-    async def work() -> None:
-        while meter.verdict is None and (batch := next(batches, None)):
-            completions = await system.annotate([job.reference.text for job in batch])
-            for job, completion in zip(batch, completions, strict=True):
-                keep(job, completion)
-
-    await asyncio.gather(*(work() for _ in range(concurrency or system.concurrency)))
-    # Last, so that a few of them in a window are no verdict on the system.
-    for job, problem in problems.items():
-        if meter.verdict is None and problem is not None:
-            keep(job, Completion("", error=problem))
 
 
 def _unfit(reference: str) -> str | None:

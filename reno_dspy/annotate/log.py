@@ -22,7 +22,7 @@ _NOWHERE = -1
 
 
 @contextmanager
-def alone(out: Path, *, fresh: bool) -> Iterator[JsonlLog]:
+def locked_log(out: Path, *, fresh: bool) -> Iterator[JsonlLog]:
     """The log of the job for `out`, which no other process can have meanwhile; emptied if `fresh`.
 
     Raises InputError when one has it, or `out` cannot be written.
@@ -55,7 +55,7 @@ def _locked(file: IO[bytes]) -> bool:
     return os.fstat(file.fileno()).st_nlink > 0
 
 
-class Known:
+class AnswerIndex:
     """What a job's log holds: the place of each reference's last answer, on disk.
 
     `started` tells whether it holds anything, `answered` how many references need no other answer.

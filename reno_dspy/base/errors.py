@@ -8,9 +8,6 @@ A message says what is wrong, where, and what to do next. The command line print
 traceback; library callers catch `RenoError`.
 """
 
-# So many failures and nothing else: the rest would fail as well.
-HOPELESS = 20
-
 
 class RenoError(Exception):
     """Base of every error that this project raises on purpose."""

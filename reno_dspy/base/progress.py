@@ -30,6 +30,14 @@ class Bar:
         else:
             self._progress.update(self._task, advance=count, note=note)
 
+    def silent(self, seconds: float) -> None:
+        """Say that no answer has come for so many `seconds`."""
+        self._progress.console.print(
+            f"No answer for {seconds:.0f} s. The endpoint may be busy, or limit the rate; Ctrl-C keeps "
+            "what was answered.",
+            highlight=False,
+        )
+
 
 @contextmanager
 def bar(description: str, total: int | None, done: int = 0) -> Iterator[Bar]:

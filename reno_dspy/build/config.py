@@ -9,6 +9,7 @@ from typing import ClassVar, Literal, get_args
 from pydantic import Field
 
 from reno_dspy.base.config import Config
+from reno_dspy.base.failures import MAX_ERRORS, MaxErrors
 from reno_dspy.build.describe import PAPER_COMPOSITION
 
 Draw = Literal["auto", "gumbel", "corrected"]
@@ -43,9 +44,7 @@ class BuildConfig(Config):
         "rules", description="`rules`, or the LM that tells language and identifiers."
     )
     concurrency: int = Field(4, ge=1, description="Articles given to an LM at once.")
-    max_errors: float = Field(
-        0.2, ge=0, le=1, description="Stop when an LM fails on more than this share."
-    )
+    max_errors: MaxErrors = MAX_ERRORS
     timeout_s: float = Field(60, gt=0, description="Seconds that converting one PDF may take.")
     memory_mb: int = Field(2048, ge=256, description="Memory that converting one PDF may take.")
     threshold: float = Field(0.75, ge=0, le=1, description="Lowest similarity of a match.")

@@ -1,34 +1,53 @@
 """What an LM answers during a build: kept article by article as it comes, its failures counted.
 
-A build that ends in the midst of an LM's stage, even by `kill -9`, asks on resume only for the articles
-that are not kept. An article with a failure is not kept, so that it is asked again.
+A build that ends during an LM's stage, even by `kill -9`, asks on resume only about the articles that are
+not kept. An article with a failure is not kept, so that it is asked about again.
 """
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
-from reno_dspy.base.errors import HOPELESS, JobError
-from reno_dspy.base.jsonl import JsonlLog
+from reno_dspy.base.asking import ask_all
+from reno_dspy.base.errors import JobError
+from reno_dspy.base.failures import FailureBudget
+from reno_dspy.base.jsonl import Appender, JsonlLog
 from reno_dspy.base.progress import bar
-from reno_dspy.build.local_engine import in_threads
 from reno_dspy.build.store import Record
+
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
 
 
 class LMStage:
-    """One LM stage's answers in the file `path`; those of another `key` (input, LM) do not count.
+    """One LM stage's answers in the file `path`; those of another `key` (input, LM) do not count."""
 
-    `units` is how many things (articles, pairs) the LM is asked about, `max_errors` the share of them
-    on which it may fail.
-    """
+    def __init__(self, path: Path, key: str, budget: FailureBudget) -> None:
+        self._log, self._key, self._budget = JsonlLog(path), key, budget
+        self._name = path.name.split(".")[0]
 
-    def __init__(self, path: Path, key: str, units: int, max_errors: float) -> None:
-        self._path, self._key = path, key
-        self._units, self._max_errors = units, max_errors
-        self._failed = self._in_a_row = 0
+    def counted(self, ask: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
+        """`ask` (which raises JobError when the LM fails) with its failures counted.
+
+        Once the budget has a verdict it fails without asking: what is left of an article costs nothing.
+        """
+
+        def asked(*args: Arguments.args, **options: Arguments.kwargs) -> Answer:
+            self._budget.check()
+            try:
+                answer = ask(*args, **options)
+            except JobError as error:
+                self._budget.count(str(error))
+                raise
+            self._budget.count(None)
+            return answer
+
+        return asked
 
     def records(
         self,
@@ -37,36 +56,48 @@ class LMStage:
         ids: Sequence[str],
         workers: int,
     ) -> Iterator[Record]:
-        """`step` of each row (an article), in the order of `ids`; its failures are in `failed`.
+        """`step` of each row (an article), in the order of `ids`, `workers` at once in threads.
 
-        Raises JobError when the LM fails too often; what was answered is kept.
+        A record's failures are in its `failed`. Raises JobError when the LM fails too often; what was
+        answered is kept.
         """
-        log, lock = JsonlLog(self._path), threading.Lock()
-        known = {row["id"]: row["record"] for row in log.read() if row["key"] == self._key}
+        known = {row["id"]: row["record"] for row in self._log.read() if row["key"] == self._key}
         pending = (row for row in rows if row["id"] not in known)
-        with log.appending() as out, bar(self._path.name.split(".")[0], len(ids), len(known)) as b:
+        with self._log.appending() as out, bar(self._name, len(ids), len(known)) as progress:
 
-            def answer(row: Record) -> Record:
-                record = step(row)
-                if not record["failed"]:
-                    with lock:  # here and not below, where an answer waits for those before it
-                        out.write({"id": record["id"], "key": self._key, "record": record})
-                return record
+            def keep(row: Record, record: Record) -> None:
+                known[row["id"]] = record
+                progress.advance(note=f"{self._budget.failed} errors")
 
-            with closing(in_threads(answer, pending, workers)) as answers:
-                for record in answers:
-                    known[record["id"]] = record
-                    self._count(record)
-                    b.advance(note=f"{self._failed} errors")
+            asyncio.run(self._ask(self._kept(step, out), pending, keep, workers, progress.silent))
         yield from (known[name] for name in ids)
 
-    def _count(self, record: Record) -> None:
-        self._failed += len(record["failed"])
-        self._in_a_row = self._in_a_row + len(record["failed"]) if record["failed"] else 0
-        hopeless = self._in_a_row >= HOPELESS and self._max_errors < 1
-        if hopeless or self._failed > self._max_errors * self._units:
-            raise JobError(
-                f"The LM failed {self._failed} times on {self._units}, more often than --max-errors "
-                f"{self._max_errors:g} allows. The last reason: {record['failed'][-1]['error']}\n"
-                "What was answered is kept; the same command resumes and tries the failed ones again."
-            )
+    def _kept(self, step: Callable[[Record], Record], out: Appender) -> Callable[[Record], Record]:
+        """`step`, which keeps what it makes in its own thread: Ctrl-C waits for it, then ends the loop."""
+        lock = threading.Lock()
+
+        def run(row: Record) -> Record:
+            record = step(row)
+            if not record["failed"]:
+                with lock:
+                    out.write({"id": record["id"], "key": self._key, "record": record})
+            return record
+
+        return run
+
+    async def _ask(
+        self,
+        step: Callable[[Record], Record],
+        rows: Iterable[Record],
+        keep: Callable[[Record, Record], None],
+        workers: int,
+        on_silence: Callable[[float], None],
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        with ThreadPoolExecutor(workers) as pool:
+
+            async def ask(batch: list[Record]) -> list[Record]:
+                [row] = batch
+                return [await loop.run_in_executor(pool, step, row)]
+
+            await ask_all(rows, ask, keep, self._budget, concurrency=workers, on_silence=on_silence)

@@ -1,4 +1,4 @@
-"""Ordered maps over many items: in this process, in several, or in threads.
+"""Ordered maps over many items, in this process or in several.
 
 `LocalEngine` is one of two engines of a build; the other is `ray_engine.RayEngine`.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import multiprocessing
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
@@ -50,17 +50,6 @@ class LocalEngine:
         """One Document a path, in order."""
         with Converter(self._count, timeout_s, memory_mb) as converter:
             yield from converter.convert(paths)
-
-
-def in_threads(
-    function: Callable[[In], Out], items: Iterable[In], workers: int
-) -> Generator[Out, None, None]:
-    """`function` of each item, in order, in `workers` threads: for functions that wait (an LM).
-
-    Closed early, it waits for what is under way.
-    """
-    with ThreadPoolExecutor(workers) as pool:
-        yield from _ordered(pool, function, items, workers)
 
 
 def _ordered(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from reno_dspy.base.errors import JobError
+from reno_dspy.base.failures import FailureBudget
 from reno_dspy.base.files import sha256_file
 from reno_dspy.base.progress import bar
 from reno_dspy.build import card as build_report
@@ -120,16 +121,20 @@ class Pipeline:
         rows = self.done["convert"].rows()
         if self.extractor is None:
             return self._mapped("extract", build_steps.extract, rows, len(self.entries))
-        step = functools.partial(build_steps.extract, extractor=self.extractor)
-        who = _identity(self.config.extractor, self.extractor)
-        return self._asked("extract", step, who, self.done["convert"])
+        before, who = self.done["convert"], _identity(self.config.extractor, self.extractor)
+        stage = self._lm_stage("extract", who, before, "articles")
+        step = functools.partial(build_steps.extract, extractor=stage.counted(self.extractor))
+        return self._asked(stage, step, before)
+
+    def _lm_stage(self, name: str, who: Record, before: Done, units: str) -> LMStage:
+        """An LM's answers: expensive, so they are kept and read again on resume."""
+        key = fingerprint({"version": VERSION, "input": before.sha256, name: who})
+        budget = FailureBudget(self.config.max_errors, before.tally.out, units)
+        return LMStage(self._answers(name), key, budget)
 
     def _asked(
-        self, name: str, step: Callable[[Record], Record], who: Record, before: Done
+        self, stage: LMStage, step: Callable[[Record], Record], before: Done
     ) -> Iterator[Record]:
-        """An LM's records; its answers are dear, so they are kept and read again on resume."""
-        key = fingerprint({"version": VERSION, "input": before.sha256, name: who})
-        stage = LMStage(self._answers(name), key, before.tally.out, self.config.max_errors)
         ids = [entry.id for entry in self.entries]
         return stage.records(step, before.rows(), ids, self.config.concurrency)
 
@@ -190,9 +195,10 @@ class Pipeline:
         rows = self.done["filter"].rows()
         if self.describer is None:
             return self._mapped("describe", build_steps.describe, rows, len(self.entries))
-        step = functools.partial(build_steps.describe, describer=self.describer)
-        who = _identity(self.config.describer, self.describer)
-        return self._asked("describe", step, who, self.done["filter"])
+        before, who = self.done["filter"], _identity(self.config.describer, self.describer)
+        stage = self._lm_stage("describe", who, before, "pairs")
+        step = functools.partial(build_steps.describe, describer=stage.counted(self.describer))
+        return self._asked(stage, step, before)
 
     def _sample(self) -> Done:
         config = self.config

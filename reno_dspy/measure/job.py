@@ -11,12 +11,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from reno_dspy.base.errors import HOPELESS, InputError, JobError
+from reno_dspy.base.errors import InputError
+from reno_dspy.base.failures import MAX_ERRORS, FailureBudget, MaxErrors
 from reno_dspy.base.files import write_json, write_text
 from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.base.progress import Bar, bar
@@ -25,10 +27,12 @@ from reno_dspy.base.tracker import Run, Tracker
 from reno_dspy.data.dataset import Dataset, Row
 from reno_dspy.measure.report import Report, citation_table, report_scores, score_records
 from reno_dspy.systems import Completion, System
+from reno_dspy.systems.asking import ask_system
 from reno_dspy.systems.options import SystemOptions
 
 PREDICTIONS = "predictions.jsonl"
 REPORT = "report.json"
+SESSIONS = "sessions.jsonl"
 
 
 class EvaluateConfig(SystemOptions):
@@ -44,9 +48,7 @@ class EvaluateConfig(SystemOptions):
     limit: int | None = Field(None, ge=1, description="Measure on that many rows, drawn by --seed.")
     seed: int = Field(0, description="Seed of that draw.")
     profile: Literal["paper", "normalized"] = Field("paper", description="Metric profile.")
-    max_errors: float = Field(
-        0.2, ge=0, le=1, description="Stop when more than this share of the rows fails."
-    )
+    max_errors: MaxErrors = MAX_ERRORS
     trace: str | None = Field(
         None,
         pattern=r"^(all|[1-9]\d*)$",
@@ -65,7 +67,7 @@ def evaluate(
     """Run `system` over `dataset` into `config.out` and report.
 
     Raises InputError when the run directory holds another run or the data have no plain text,
-    JobError when more than `max_errors` of the rows fail; what was answered is kept.
+    JobError when too many rows fail (`FailureBudget`); what was answered is kept.
     """
     _check_plaintext(dataset)
     identity = {"data_digest": dataset.digest, "system_identity": dict(system.identity())}
@@ -74,7 +76,7 @@ def evaluate(
     name = f"{system.name} on {dataset.ref().name} ({len(dataset.rows)})"
     with tracker.start("evaluate", name, run_dir=run_dir.path, config=wanted) as run:
         _introduce(run, config, system, dataset)
-        records = answer(system, dataset.rows, run_dir.log(PREDICTIONS), config, run)
+        records = answer(system, dataset.rows, run_dir, config, run)
         scores = score_records(records, config.profile)
         report = report_scores(
             records, scores, config.profile, system=system.name, identity=dict(system.identity()),
@@ -85,73 +87,82 @@ def evaluate(
 
 
 def answer(
-    system: System, rows: Sequence[Row], log: JsonlLog, config: EvaluateConfig, run: Run
+    system: System, rows: Sequence[Row], run_dir: RunDir, config: EvaluateConfig, run: Run
 ) -> list[dict[str, Any]]:
-    """Answers of `system` for every row, in order: those in `log` that did not fail, and new ones."""
+    """The answers to every row, in order: those kept that did not fail, and new ones of `system`."""
+    log = run_dir.log(PREDICTIONS)
     done = {record["index"]: record for record in log.read()}
     pending = [i for i in range(len(rows)) if i not in done or done[i]["error"] is not None]
     if pending:
-        started = time.monotonic()
-        asyncio.run(_answer_pending(system, rows, pending, log, config))
-        run.metrics({"seconds": time.monotonic() - started})
+        with _timed(run_dir.log(SESSIONS), run):
+            _answer_pending(system, rows, pending, log, config)
     records = {record["index"]: record for record in log.read()}
     return [records[i] for i in range(len(rows))]
 
 
-async def _answer_pending(
+def _answer_pending(
     system: System,
     rows: Sequence[Row],
     pending: Sequence[int],
     log: JsonlLog,
     config: EvaluateConfig,
 ) -> None:
-    await system.start()
-    size = system.batch_size
-    batches = iter([pending[i : i + size] for i in range(0, len(pending), size)])
-    workers = min(config.concurrency or system.concurrency, -(-len(pending) // size))
-    done = len(rows) - len(pending)
-    with log.appending() as out, bar(f"evaluate {system.name}", len(rows), done) as progress:
-        meter = _Meter(progress, len(rows), config.max_errors)
+    budget = FailureBudget(config.max_errors, len(rows))
+    title, done = f"evaluate {system.name}", len(rows) - len(pending)
+    with log.appending() as out, bar(title, len(rows), done) as progress:
+        rates = _Rates(progress)
 
-        async def work() -> None:
-            while meter.verdict is None and (batch := next(batches, None)):
-                completions = await system.annotate([rows[i].plaintext or "" for i in batch])
-                for i, completion in zip(batch, completions, strict=True):
-                    out.write(_record(i, rows[i], completion))
-                    meter.count(completion)
+        def keep(index: int, completion: Completion) -> None:
+            out.write(_record(index, rows[index], completion))
+            budget.count(completion.error)
+            rates.advance(completion, budget.failed)
 
-        # What is under way when the verdict falls is waited for and kept.
-        await asyncio.gather(*(work() for _ in range(workers)))
-    if meter.verdict is not None:
-        raise meter.verdict
+        def text(index: int) -> str:
+            return rows[index].plaintext or ""
+
+        async def ask() -> None:
+            await system.start()
+            await ask_system(
+                system,
+                pending,
+                text,
+                keep,
+                budget,
+                concurrency=config.concurrency,
+                on_silence=progress.silent,
+            )
+
+        asyncio.run(ask())
 
 
-class _Meter:
-    """Counts answers on the bar; has a `verdict` once too many have failed."""
+@contextmanager
+def _timed(sessions: JsonlLog, run: Run) -> Iterator[None]:
+    """Log how many seconds all sessions of an evaluation took to answer, this one included."""
+    started = time.monotonic()
+    try:
+        yield
+    finally:
+        with sessions.appending() as out:
+            out.write({"seconds": time.monotonic() - started})
+        run.metrics({"seconds": sum(record["seconds"] for record in sessions.read())})
 
-    verdict: JobError | None = None
 
-    def __init__(self, progress: Bar, total: int, max_errors: float) -> None:
-        self._progress, self._total, self._max_errors = progress, total, max_errors
+class _Rates:
+    """Moves the bar by each answer and shows failures and speed beside it."""
+
+    def __init__(self, progress: Bar) -> None:
+        self._progress = progress
         self._started = time.monotonic()
-        self._errors = self._answers = self._tokens = 0
+        self._answers = self._tokens = 0
 
-    def count(self, completion: Completion) -> None:
+    def advance(self, completion: Completion, failed: int) -> None:
         self._answers += 1
-        self._errors += completion.error is not None
         self._tokens += completion.completion_tokens or 0
         seconds = max(time.monotonic() - self._started, 1e-9)
         rates = f"{self._answers / seconds:.1f} refs/s"
         if self._tokens:
             rates += f", {self._tokens / seconds:.0f} tokens/s"
-        self._progress.advance(note=f"{self._errors} errors, {rates}")
-        hopeless = self._errors == self._answers >= HOPELESS and self._max_errors < 1
-        if hopeless or self._errors > self._max_errors * self._total:
-            self.verdict = JobError(
-                f"{self._errors} of {self._total} references failed, more than --max-errors "
-                f"{self._max_errors:g} allows. The last reason: {completion.error}\n"
-                "What was answered is kept; the same command resumes and tries the failed ones again."
-            )
+        self._progress.advance(note=f"{failed} errors, {rates}")
 
 
 def _record(index: int, row: Row, completion: Completion) -> dict[str, Any]:

@@ -72,8 +72,8 @@ class Report:
     thought: int
     gold_malformed: int
     clusters: int
-    prompt_tokens: int
-    completion_tokens: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
     cost: float | None
     fields: Mapping[str, FieldReport]
     overall: FieldReport
@@ -147,9 +147,9 @@ def report_scores(
         thought=sum(s.thought for s in scores),
         gold_malformed=sum(s.gold_malformed for s in scores),
         clusters=len({c for c in clusters if c is not None}) + clusters.count(None),
-        prompt_tokens=sum(record.get("prompt_tokens") or 0 for record in records),
-        completion_tokens=sum(record.get("completion_tokens") or 0 for record in records),
-        cost=_cost(records),
+        prompt_tokens=_known_sum(records, "prompt_tokens"),
+        completion_tokens=_known_sum(records, "completion_tokens"),
+        cost=_known_sum(records, "cost"),
         **_field_reports(counts, clusters),
         slices=_slices(records, counts, clusters),
         **origin,
@@ -250,8 +250,9 @@ def _ends(interval: Interval | None) -> tuple[float, float] | None:
     return (round(100 * interval.low, 4), round(100 * interval.high, 4)) if interval else None
 
 
-def _cost(records: Sequence[Mapping[str, Any]]) -> float | None:
-    known = [record["cost"] for record in records if record.get("cost") is not None]
+def _known_sum(records: Sequence[Mapping[str, Any]], name: str) -> Any:
+    """The sum over the records that know `name`; None where none does."""
+    known = [record[name] for record in records if record.get(name) is not None]
     return sum(known) if known else None
 
 

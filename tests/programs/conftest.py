@@ -17,7 +17,10 @@ Answer = Callable[[dict[str, Any]], "tuple[int, Any]"]
 
 
 class Endpoint:
-    """`answer(body) -> (status, text or JSON)` decides; `requests` keeps what was received."""
+    """`answer(body) -> (status, text or JSON)` decides; `requests` keeps what was received.
+
+    Status 0 is no answer: the connection ends.
+    """
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
@@ -36,6 +39,9 @@ class Endpoint:
                 owner.requests.append(body)
                 owner.headers.append({k.lower(): v for k, v in self.headers.items()})
                 status, content = owner.answer(body)
+                if status == 0:
+                    self.close_connection = True
+                    return
                 self._send(status, completion(content) if isinstance(content, str) else content)
 
             def _send(self, status: int, value: Any) -> None:

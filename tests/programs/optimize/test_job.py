@@ -12,7 +12,7 @@ from typing import Any
 
 import dspy
 import pytest
-from dspy.utils.exceptions import LMTransportError
+from dspy.utils.exceptions import LMInvalidRequestError, LMTransportError
 
 from programs.annotate import AnnotateReference
 from programs.config import OptimizeConfig
@@ -210,6 +210,30 @@ def test_a_failing_endpoint_ends_the_job_and_spoils_nothing(run_job: Any) -> Non
         run_job(student=breaks)
     assert calls == 21
     assert run_job().best.score == 1.0
+
+
+def test_a_student_that_refuses_every_request_ends_the_job(run_job: Any) -> None:
+    asked = []
+
+    def refuses(system: str, user: str) -> str:
+        asked.append(user)
+        raise LMInvalidRequestError("'temperature' does not support 0.0", status=400)
+
+    with pytest.raises(JobError, match=r"4 of 60 requests failed.*temperature(.|\n)*resumes"):
+        run_job(student=refuses, max_errors=0.05)
+    assert len(asked) == 4
+    assert run_job().best.score == 1.0
+
+
+def test_a_request_that_is_refused_scores_nothing_and_ends_nothing(run_job: Any) -> None:
+    def refuses_one(system: str, user: str) -> str:
+        if user == DEV[0].plaintext:
+            raise LMInvalidRequestError("too long", status=400)
+        return student_answer(system, user)
+
+    result = run_job(student=refuses_one, max_errors=1)
+    assert result.best.scores[0] == 0
+    assert set(result.best.scores[1:]) == {1.0}
 
 
 @pytest.mark.parametrize(

@@ -259,7 +259,9 @@ def test_an_lm_that_fails_too_often_ends_the_build_and_its_answers_are_kept(
     corpus: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    with pytest.raises(JobError, match=r"2 times on 5(.|\n)*HTTP 400: too long(.|\n)*resumes"):
+    with pytest.raises(
+        JobError, match=r"2 of 5 articles failed(.|\n)*HTTP 400: too long(.|\n)*resumes"
+    ):
         run(corpus, out, extractor=Scripted(range(4, 99)), limit=5, concurrency=1)
     assert len(JsonlLog(out / "stages" / "extract.partial.jsonl").read()) == 3
     again = Scripted()

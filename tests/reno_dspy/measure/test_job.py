@@ -2,14 +2,16 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reno_dspy.base.errors import InputError, JobError
-from reno_dspy.base.tracker import NullTracker
+from reno_dspy.base.tracker import NullRun, NullTracker
 from reno_dspy.data.dataset import Dataset, Row
 from reno_dspy.measure.job import EvaluateConfig, evaluate
 from reno_dspy.measure.report import make_report
@@ -105,6 +107,40 @@ def test_an_interrupted_run_resumes_and_scores_the_same(tmp_path: Path) -> None:
     assert again.calls == 24 - 9
     for name in ("report.json", "citations.csv"):
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_seconds_of_a_resumed_run_add_up(tmp_path: Path) -> None:
+    class Recording(NullRun):
+        seconds: float | None = None
+
+        def metrics(self, values: Mapping[str, float | None], step: int | None = None) -> None:
+            self.seconds = values.get("seconds", self.seconds)
+
+    class OneRun(NullTracker):
+        @contextmanager
+        def start(self, *args: Any, **options: Any) -> Iterator[Recording]:
+            yield run
+
+    data, run = dataset(), Recording()
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(config(tmp_path), Echo(data, die_after=9), data, OneRun())
+    first = run.seconds
+    evaluate(config(tmp_path), Echo(data), data, OneRun())
+    sessions = [row["seconds"] for row in read(tmp_path / "sessions.jsonl")]
+    assert first == sessions[0] > 0
+    assert run.seconds == sum(sessions) > first
+    assert len(sessions) == 2
+
+
+def test_token_counts_that_nobody_told_stay_unknown(tmp_path: Path) -> None:
+    class Silent(Echo):
+        def _one(self, reference: str) -> Completion:
+            return replace(super()._one(reference), prompt_tokens=None)
+
+    data = dataset()
+    report = evaluate(config(tmp_path), Silent(data), data, NullTracker())
+    assert (report.prompt_tokens, report.completion_tokens) == (None, 24 * 7)
+    assert report.to_metrics()["tokens/prompt"] is None
 
 
 def test_a_finished_run_calls_nothing(tmp_path: Path) -> None:
