@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Verdict = Literal["better", "worse", "noise"]
 
+# With k citing articles a paired permutation test cannot give a p below 2 / 2^k: 0.0625 for five.
+FEWEST_ARTICLES = 6
 # Resamples are drawn in blocks of at most this many cells, so that 10,000 clusters fit in memory.
 _BLOCK_CELLS = 2_000_000
 
@@ -31,9 +33,10 @@ class Interval:
 
 @dataclass(frozen=True)
 class Paired:
-    """What two systems' answers to the same citations say of them: `a` minus `b`.
+    """The difference between two systems on the same citations: `a` minus `b`.
 
     `difference`, `low` and `high` are in units of the ratio (0.03 = 3 points); `p` is two-sided.
+    `articles` is the number of citing articles, None in a result stored before it was kept.
     """
 
     difference: float
@@ -41,6 +44,13 @@ class Paired:
     high: float
     p: float
     verdict: Verdict
+    articles: int | None = None
+
+    @property
+    def too_few_articles(self) -> bool:
+        """Whether the interval excludes 0, but no p could be significant with so few articles."""
+        few = self.articles is not None and self.articles < FEWEST_ARTICLES
+        return self.verdict == "noise" and few and (self.low > 0 or self.high < 0)
 
 
 @dataclass(frozen=True)
@@ -120,7 +130,16 @@ def paired_difference(
     p = _permutation_p(sums[:, :, 0], abs(difference), seed, draws)
     sure = p < 1 - level and (low > 0 or high < 0)
     verdict: Verdict = "noise" if not sure else ("better" if difference > 0 else "worse")
-    return Paired(difference, low, high, p, verdict)
+    return Paired(difference, low, high, p, verdict, sums.shape[1])
+
+
+def in_words(paired: Paired | None) -> str:
+    """A difference's verdict in plain words; for one that too few articles could show, just that."""
+    if paired is None:
+        return "not known"
+    if paired.too_few_articles:
+        return f"too few articles to tell ({paired.articles})"
+    return "no difference beyond noise" if paired.verdict == "noise" else paired.verdict
 
 
 def corrected_precision(

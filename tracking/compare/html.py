@@ -155,7 +155,7 @@ def _notes(results: Sequence[Result]) -> str:
 def _comparison(comparison: Comparison) -> str:
     rows = []
     for field, paired in comparison.fields.items():
-        difference, ends, p, word = comparison_cells(paired, comparison.articles)
+        difference, ends, p, word = comparison_cells(paired)
         cells = f"<td>{difference}</td><td>{ends}</td><td>{p}</td><td class='word'>{word}</td>"
         rows.append(f"<tr><th>{HEADS.get(field, 'Overall')}</th>{cells}</tr>")
     heads = "<th>Field</th><th>Difference</th><th>95% interval</th><th>p</th><th class='word'>Verdict</th>"

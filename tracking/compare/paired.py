@@ -11,12 +11,10 @@ import numpy as np
 from reno_dspy.base.files import digest
 from reno_dspy.jats.citation import FIELDS
 from reno_dspy.measure.report import count_arrays, score_records
-from reno_dspy.measure.stats import Paired, paired_difference
+from reno_dspy.measure.stats import Paired, in_words, paired_difference
 from tracking.compare.results import Result
 
 OVERALL = "overall"
-# With k citing articles a paired permutation test cannot give a p below 2 / 2^k: 0.0625 for five.
-FEWEST_ARTICLES = 6
 
 
 @dataclass(frozen=True)
@@ -95,17 +93,6 @@ def _difference(
     )
 
 
-def verdict(paired: Paired | None, articles: int) -> str:
-    """A plain word on a difference that was seen on so many citing articles."""
-    if paired is None:
-        return "not known"
-    if paired.verdict != "noise":
-        return paired.verdict
-    if articles < FEWEST_ARTICLES and (paired.low > 0 or paired.high < 0):
-        return f"too few articles to tell ({articles})"
-    return "no difference beyond noise"
-
-
 def markdown_comparison(comparison: Comparison) -> str:
     """The differences in points, with intervals, p values and verdicts, in Markdown."""
     lines = [
@@ -116,19 +103,19 @@ def markdown_comparison(comparison: Comparison) -> str:
         "|---|---:|---:|---:|---|",
     ]
     for field, paired in comparison.fields.items():
-        lines.append(f"| {field} | {' | '.join(comparison_cells(paired, comparison.articles))} |")
+        lines.append(f"| {field} | {' | '.join(comparison_cells(paired))} |")
     return "\n".join(lines) + "\n"
 
 
-def comparison_cells(paired: Paired | None, articles: int) -> tuple[str, str, str, str]:
+def comparison_cells(paired: Paired | None) -> tuple[str, str, str, str]:
     """Difference, interval, p and verdict as text."""
     if paired is None:
-        return ("–", "–", "–", verdict(None, articles))
+        return ("–", "–", "–", in_words(None))
     low, high = 100 * paired.low, 100 * paired.high
     p = "<0.001" if paired.p < 0.001 else f"{paired.p:.3f}"
     return (
         f"{100 * paired.difference:+.1f}",
         f"{low:+.1f} to {high:+.1f}",
         p,
-        verdict(paired, articles),
+        in_words(paired),
     )

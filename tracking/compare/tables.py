@@ -166,7 +166,7 @@ def terminal_comparison(comparison: Comparison) -> Table:
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column("Verdict")
     for field, paired in comparison.fields.items():
-        table.add_row(HEADS.get(field, "Overall"), *comparison_cells(paired, comparison.articles))
+        table.add_row(HEADS.get(field, "Overall"), *comparison_cells(paired))
     return table
 
 

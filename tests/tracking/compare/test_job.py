@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.tracker import NullTracker
 from reno_dspy.cli.compare import command
+from reno_dspy.measure.stats import in_words
 from tests.tracking.evaluations import evaluate_scripted, made_up_rows
 from tracking.compare.job import compare
-from tracking.compare.paired import verdict
 from tracking.compare.results import check_comparable, load_results
 from tracking.mlflow_tracker import MlflowTracker
 from tracking.runs import run_id_of
@@ -71,11 +71,9 @@ def test_few_articles_do_not_pass_for_noise(tmp_path: Path) -> None:
     for name, wrong in zip(names, (1.0, 0.0), strict=True):
         evaluate_scripted(Path(name), NullTracker(), name, rows=made_up_rows(15), wrong=wrong)
     [comparison] = compare(names, NullTracker(), out=tmp_path / "out").comparisons
-    assert verdict(comparison.fields["surname"], comparison.articles) == (
-        "too few articles to tell (3)"
-    )
-    assert verdict(comparison.fields["issue"], comparison.articles) == "no difference beyond noise"
-    assert verdict(None, 3) == "not known"
+    assert in_words(comparison.fields["surname"]) == "too few articles to tell (3)"
+    assert in_words(comparison.fields["issue"]) == "no difference beyond noise"
+    assert in_words(None) == "not known"
 
 
 def test_undefined_values_are_dashes(tmp_path: Path) -> None:
