@@ -11,6 +11,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from reno_dspy.base.config import Config
+from reno_dspy.data.noise import Noise
 
 RECIPES = Path(__file__).parent / "recipes"
 
@@ -46,19 +47,6 @@ class DevSample(Config):
     every: int = Field(200, ge=1, description="Steps between two measurements.")
     max_tokens: int = Field(768, ge=1)
     patience: int = Field(0, ge=0, description="Stop after so many without a gain; 0 never stops.")
-
-
-class Noise(Config):
-    """Defects of PDF text, and other ways to print, that rows get, each with its probability."""
-
-    label: float = Field(0.0, ge=0, le=1, description="A label in front, such as `12. `.")
-    lost_space: float = Field(0.0, ge=0, le=1, description="Spaces lost after punctuation.")
-    hyphenation: float = Field(0.0, ge=0, le=1, description="A word broken as at a line end.")
-    ligature: float = Field(0.0, ge=0, le=1, description="fi and fl as single characters.")
-    full_names: float = Field(0.0, ge=0, le=1, description="Whole given names for initials.")
-    slashes: float = Field(0.0, ge=0, le=1, description="Slashes between people.")
-    locators: float = Field(0.0, ge=0, le=1, description="A label before the issue.")
-    subtitles: float = Field(0.0, ge=0, le=1, description="A full stop before a subtitle.")
 
 
 class TaggerOptions(Config):

@@ -13,12 +13,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from finetune.recipe import Noise
-from finetune.training.noise import add_noise
 from programs.chat_format import render_messages
 from programs.prompts import Prompt
 from reno_dspy.data.dataset import Row
 from reno_dspy.data.lessons import Lesson, lesson_of
+from reno_dspy.data.noise import Noise, add_noise
 from reno_dspy.jats.elements import SCORED
 from reno_dspy.jats.spans import render
 

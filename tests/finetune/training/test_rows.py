@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import random
-
 import dspy
 import pytest
 from dspy.lm15 import Message, Request, Response, Usage
-from hypothesis import given
-from hypothesis import strategies as st
 
 from finetune.base import TINY, resolve_base
 from finetune.models import load_tokenizer
-from finetune.recipe import Noise
-from finetune.training.noise import add_noise
 from finetune.training.rows import drop_long, length_of, make_rows, to_records
 from programs.annotate import AnnotateReference
 from programs.chat_format import PlainAdapter
 from programs.prompts import Demo, Prompt, load
 from reno_dspy.data.dataset import Row
 from reno_dspy.jats.citation import read
-from reno_dspy.jats.spans import Span, project, render
 
 TEXT = "3. Veldt A. A map of fog & salt.  J Fict. 2001;4:1-9."
 GOLD = (
@@ -109,65 +102,3 @@ def test_an_example_in_the_prompt_becomes_turns() -> None:
     prompt = Prompt(name="p", instructions="I", demos=(Demo(reference="r", annotation="a"),))
     (made,), _ = make_rows([row()], prompt)
     assert [turn["role"] for turn in made.prompt] == ["system", "user", "assistant", "user"]
-
-
-ALL = Noise(label=1.0, lost_space=1.0, hyphenation=1.0, ligature=1.0)
-
-
-def test_noise_puts_in_each_defect_and_moves_the_gold_along() -> None:
-    text = "Veldt A. A fine reflection. Annals of Fictional Matters. 2001; 4."
-    start = text.index("A fine")
-    spans = [Span(0, 5, "surname"), Span(start, start + 17, "article-title")]
-    noisy, moved = add_noise(text, spans, ALL, random.Random(1))
-    values = {span.field: noisy[span.start : span.end] for span in moved}
-    assert values["surname"].replace("- ", "") == "Veldt"
-    assert values["article-title"].replace("- ", "").replace(" ", "") == "Aﬁnereﬂection"
-    assert noisy[0] in "[(0123456789"
-    assert "- " in noisy
-    assert add_noise(text, spans, ALL, random.Random(1)) == (noisy, moved)
-    assert add_noise(text, spans, Noise(), random.Random(1)) == (text, spans)
-
-
-def test_another_style_prints_the_same_people_and_titles() -> None:
-    text = "Veldt A, Marsh B-C and Odd D. Paper tides: moss & clocks. J Fict. 2001."
-    xml = (
-        "<mixed-citation><surname>Veldt</surname><given-names>A</given-names><surname>Marsh</surname>"
-        "<given-names>B-C</given-names><surname>Odd</surname><given-names>D</given-names>"
-        "<article-title>Paper tides: moss &amp; clocks</article-title></mixed-citation>"
-    )
-    spans = project(text, xml).spans
-    styled, moved = add_noise(
-        text, spans, Noise(full_names=1, slashes=1, subtitles=1), random.Random(0)
-    )
-    values = [styled[span.start : span.end] for span in moved]
-    assert [values[i] for i in (0, 2, 4, 6)] == [
-        "Veldt",
-        "Marsh",
-        "Odd",
-        "Paper tides. moss & clocks",
-    ]
-    assert all(len(values[i]) > 3 for i in (1, 3, 5))
-    assert styled.startswith(
-        "Veldt " + values[1] + "/Marsh " + values[3] + "/Odd " + values[5] + ". P"
-    )
-
-
-def test_an_issue_may_have_a_label() -> None:
-    text = "J Fict. 2001;12 (3):45."
-    spans = [Span(13, 15, "volume"), Span(17, 18, "issue"), Span(20, 22, "fpage")]
-    styled, moved = add_noise(text, spans, Noise(locators=1), random.Random(0))
-    assert [styled[span.start : span.end] for span in moved] == ["12", "3", "45"]
-    assert "(" not in styled
-    assert ")" not in styled
-
-
-@given(
-    text=st.text(st.sampled_from("abcfi. ,;A1&<ñ"), min_size=1, max_size=60),
-    borders=st.lists(st.integers(0, 60), max_size=6, unique=True),
-    seed=st.integers(0, 1000),
-)
-def test_a_noisy_row_still_repeats_its_reference(text: str, borders: list[int], seed: int) -> None:
-    inside = sorted(b for b in borders if b <= len(text))
-    spans = [Span(a, b, "source") for a, b in zip(inside[::2], inside[1::2], strict=False)]
-    noisy, moved = add_noise(text, spans, ALL, random.Random(seed))
-    assert read(render(noisy, moved)).text == " ".join(noisy.split())
