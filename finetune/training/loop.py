@@ -25,6 +25,7 @@ from reno_dspy.base.errors import InputError
 from reno_dspy.base.progress import bar
 from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
+from reno_dspy.systems.tagger.manifest import TaggerModel
 
 CHECKPOINTS = "checkpoints"
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)\Z")
@@ -34,7 +35,7 @@ _CHECKPOINT = re.compile(r"checkpoint-(\d+)\Z")
 class FinetuneResult:
     """The adapter, the loss of each step, and the best measurement on dev (None: none was made)."""
 
-    adapter: Adapter
+    adapter: Adapter | TaggerModel
     losses: dict[int, float]
     best: dict[str, Any] | None
     rows: dict[str, Any]
@@ -135,7 +136,7 @@ def run_trainer(
     `measure` gives a PEFT model's figures on dev, `recall` among them, by which the best is kept.
     """
     here = processes()
-    if config.tagger and here.num_processes > 1:
+    if (config.tagger or config.encoder) and here.num_processes > 1:
         raise InputError("A tagger trains in one process: run `reno finetune` without a launcher.")
     trainer.remove_callback(PrinterCallback)
     checkpoint = last_checkpoint(run_dir / CHECKPOINTS)

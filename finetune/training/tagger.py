@@ -8,6 +8,7 @@ from its last checkpoint; the best weights by field recall on dev are kept.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -105,13 +106,13 @@ def _train(
     assert config.tagger
     options, names = config.tagger, targets.labels.names
     set_seed(config.seed)
-    trainer = TaggerTrainer(
+    trainer = CausalTaggerTrainer(
         new_model(base, options, len(names), config.lora),
         TrainingArguments(
             **trainer_options(config, run_dir / CHECKPOINTS), remove_unused_columns=False
         ),
         train_dataset=records,
-        data_collator=_collate(tokenizer.pad_token_id),
+        data_collator=collate(tokenizer.pad_token_id),
         options=options,
         targets=targets,
     )
@@ -157,14 +158,16 @@ def _records(
     return records
 
 
-def _collate(padding: int) -> Any:
-    def collate(rows: list[Record]) -> dict[str, Tensor]:
+def collate(padding: int) -> Any:
+    """A data collator that pads ids with `padding` and targets with `NOTHING`."""
+
+    def batch(rows: list[Record]) -> dict[str, Tensor]:
         ids = [row["input_ids"] for row in rows]
         present = pad([[1] * len(row) for row in ids], 0).bool()
         labels = pad([row["labels"] for row in rows], NOTHING)
         return {"input_ids": pad(ids, padding), "attention_mask": present, "labels": labels}
 
-    return collate
+    return batch
 
 
 def new_model(base: Base, options: TaggerOptions, labels: int, lora: Lora) -> Any:
@@ -181,14 +184,17 @@ def new_model(base: Base, options: TaggerOptions, labels: int, lora: Lora) -> An
     return model
 
 
-class TaggerTrainer(OrderedTrainer):
+class TaggerTrainer(OrderedTrainer, ABC):
     """Trainer whose loss is the negative log-probability of a word's right labels together."""
 
-    def __init__(self, *args: Any, options: TaggerOptions, targets: Targets, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, targets: Targets, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._options = options
-        self._sets = torch.from_numpy(targets.sets)
+        self._sets = torch.from_numpy(targets.sets())
         self.model_accepts_loss_kwargs = True
+
+    @abstractmethod
+    def score(self, model: Any, inputs: dict[str, Tensor], read: Tensor) -> Tensor:
+        """Logits (positions that `read` marks, labels)."""
 
     def compute_loss(
         self,
@@ -200,10 +206,21 @@ class TaggerTrainer(OrderedTrainer):
         """Summed over the words (and types) that have a target, divided by `num_items_in_batch`."""
         read = inputs["labels"] != NOTHING
         with self.accelerator.autocast():
-            logits = score(
-                model, inputs["input_ids"], inputs["attention_mask"], read, self._options
-            ).float()
+            logits = self.score(model, inputs, read).float()
         right = self._sets.to(logits.device)[inputs["labels"][read]]
         log_likelihood = logits.masked_fill(~right, -torch.inf).logsumexp(-1) - logits.logsumexp(-1)
         count = read.sum() if num_items_in_batch is None else num_items_in_batch
         return -log_likelihood.sum() / count
+
+
+class CausalTaggerTrainer(TaggerTrainer):
+    """A TaggerTrainer of a language model's layers."""
+
+    def __init__(self, *args: Any, options: TaggerOptions, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._options = options
+
+    def score(self, model: Any, inputs: dict[str, Tensor], read: Tensor) -> Tensor:
+        """Logits (positions that `read` marks, labels)."""
+        present = inputs["attention_mask"]
+        return score(model, inputs["input_ids"], present, read, self._options)

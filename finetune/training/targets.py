@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from finetune.tagger.labels import TYPE, Labels
 from reno_dspy.data.lessons import Lesson
 from reno_dspy.jats.elements import PEOPLE, WHOLE_PEOPLE
 from reno_dspy.jats.spans import Span
 from reno_dspy.systems.bio import OUTSIDE, field_of, labels_of
+from reno_dspy.systems.tagger.labels import TYPE, Labels
 from reno_dspy.systems.tokens import Token
 
 # The target where there is nothing to learn, by transformers' convention.
@@ -33,10 +32,11 @@ class Targets:
         found = {name.partition(":")[2] for name in labels.words if ":" in name}
         # The person-group-types, each of which has two sets of labels.
         self._roles = tuple(sorted(found))
+        # Fields that a gold may have omitted -> the target of its untagged words.
+        self._open_to: dict[frozenset[str], int] = {}
 
-    @cached_property
     def sets(self) -> NDArray[np.bool_]:
-        """(targets, labels): which labels are right for each target."""
+        """(targets, labels): which labels are right for each target that was given so far."""
         count = len(self.labels.names)
         rows = np.eye(count, dtype=np.bool_)
         people = np.zeros((2 * len(self._roles), count), dtype=np.bool_)
@@ -46,12 +46,28 @@ class Targets:
                     if label in self.number:
                         people[2 * i : 2 * i + 2, self.number[label]] = True
             people[2 * i, self.number[OUTSIDE]] = True
-        return np.concatenate([rows, people])
+        opened = np.zeros((len(self._open_to), count), dtype=np.bool_)
+        for row, fields in zip(opened, self._open_to, strict=True):
+            row[[self.number[f"{prefix}-{field}"] for field in fields for prefix in "BI"]] = True
+            row[self.number[OUTSIDE]] = True
+        return np.concatenate([rows, people, opened])
 
-    def of_words(self, words: Sequence[Token], spans: Sequence[Span]) -> list[int]:
-        """The target of each word under `spans`; names that are not split leave their inside open."""
+    def of_words(
+        self,
+        words: Sequence[Token],
+        spans: Sequence[Span],
+        omitted: frozenset[str] = frozenset(),
+    ) -> list[int]:
+        """The target of each word under `spans`; names that are not split leave their inside open.
+
+        An untagged word may also belong to one of the fields `omitted`.
+        """
         kept = {name[2:] for name in self.labels.words[1:]}
         targets = [self.number[label] for label in labels_of(words, spans, kept)]
+        if omitted:
+            first = len(self.labels.names) + 2 * len(self._roles)
+            opened = first + self._open_to.setdefault(omitted, len(self._open_to))
+            targets = [opened if target == self.number[OUTSIDE] else target for target in targets]
         for span in spans:
             if span.field in WHOLE_PEOPLE and span.role in self._roles:
                 for i, word in enumerate(words):

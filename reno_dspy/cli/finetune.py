@@ -19,15 +19,17 @@ if TYPE_CHECKING:
 def command(config: FinetuneConfig, *, fresh: bool, tracking: bool) -> None:
     """Fine-tune a small model with LoRA on a data set's train, choosing the best weights on its dev.
 
-    RECIPE is one that ships (`smollm2-135m`, `qwen3-0.6b`, `tiny`; `tagger` labels words instead of
-    writing XML) or a YAML file. Writes OUT/adapter (weights, manifest, model card), which `reno serve`
-    and `reno evaluate --adapter` take; running the same command again resumes.
+    RECIPE is one that ships (`smollm2-135m`, `qwen3-0.6b`, `tiny`; `tagger` and `tagger-e5` label
+    words instead of writing XML) or a YAML file. Writes OUT/adapter (weights, manifest, model card),
+    which `reno serve` and `reno evaluate --adapter` take; the same command again resumes.
     """
     from finetune.training.data import load_data
     from finetune.training.processes import processes
     from reno_dspy.cli.tracking import open_tracker
 
-    if config.tagger:
+    if config.encoder:
+        from finetune.training.encoder import train_encoder as train
+    elif config.tagger:
         from finetune.training.tagger import train_tagger as train
     else:
         from finetune.training.sft import finetune as train
@@ -52,8 +54,11 @@ def _print(config: FinetuneConfig, result: FinetuneResult) -> None:
             f"valid XML {result.best['valid_xml']:.1f}%."
         )
     click.echo(f"Adapter {result.adapter.name()}: {result.adapter.path}")
-    if config.tagger:
-        click.echo(f"  reno evaluate --system tagger --adapter {config.out} --data DATA --out DIR")
+    if config.tagger or config.encoder:
+        system = "tagger-e5" if config.encoder else "tagger"
+        click.echo(
+            f"  reno evaluate --system {system} --adapter {config.out} --data DATA --out DIR"
+        )
         return
     if result.adapter.manifest.base == EMBEDDED:
         click.echo(

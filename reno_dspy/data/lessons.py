@@ -13,13 +13,15 @@ from reno_dspy.jats.spans import Span, project
 class Lesson:
     """A reference, the places of its gold values and its publication type (None: not known).
 
-    `missing` names the field of each value that was not found in the reference.
+    `missing` names the field of each value that was not found in the reference, `source` the platform
+    or collection whose habits of annotating the row follows.
     """
 
     plaintext: str
     spans: tuple[Span, ...]
     publication_type: str | None
     missing: tuple[str, ...] = ()
+    source: str = ""
 
 
 def lesson_of(row: Row) -> Lesson | str:
@@ -33,4 +35,4 @@ def lesson_of(row: Row) -> Lesson | str:
     except ValueError:
         return "illegal_character"
     missing = tuple(field for field, _ in found.missing)
-    return Lesson(row.plaintext, found.spans, found.publication_type, missing)
+    return Lesson(row.plaintext, found.spans, found.publication_type, missing, row.source)

@@ -44,6 +44,11 @@ SYSTEMS: Mapping[str, Entry] = {
         "labels every word with a small neural network: the lower layers of SmolLM2-135M",
         frozenset({"adapter"}),
     ),
+    "tagger-e5": Entry(
+        "reno_dspy.systems.tagger.model:Tagger.from_options",
+        "a tagger of your own on a multilingual encoder (`reno finetune tagger-e5`), in onnxruntime",
+        frozenset({"adapter"}),
+    ),
     "crf": Entry(
         "reno_dspy.systems.crf.model:Crf.from_options",
         "labels every token with a conditional random field: the classical baseline, small and fast",

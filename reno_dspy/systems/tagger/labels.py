@@ -1,7 +1,7 @@
 """The labels that a tagger gives: BIO labels to words, publication types to the whole reference.
 
-A word is a token of `reno_dspy.systems.tokens`. The publication type is read at the end of the
-reference, by the same head.
+A word is a token of `reno_dspy.systems.tokens`. The publication type is read by the same head, at
+the mark that stands for the whole reference.
 """
 
 from __future__ import annotations
@@ -10,9 +10,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-
-import numpy as np
-from numpy.typing import NDArray
 
 from reno_dspy.jats.spans import Span
 
@@ -25,7 +22,7 @@ _BETWEEN = re.compile(r"(?:[^\w(\[]|_){0,4}")
 
 @dataclass(frozen=True)
 class Labels:
-    """`names`, in the order of the head's outputs: O, B- and I- of each field, types of the whole."""
+    """`names` in the order of the head's outputs: O, B- and I- of each field by turns, types."""
 
     names: tuple[str, ...]
 
@@ -40,32 +37,8 @@ class Labels:
         return tuple(name.removeprefix(TYPE) for name in self.names[len(self.words) :])
 
 
-def best_legal(scores: NDArray[np.float32], names: Sequence[str]) -> list[str]:
-    """The legal BIO sequence of highest total score (Viterbi); `scores` is (words, labels).
-
-    I- follows B- or I- of its own field and nothing else; `names` are O, then B-, I- by turns.
-    """
-    if not len(scores):
-        return []
-    inside = np.arange(2, len(names), 2)
-    total = scores[0].copy()
-    total[inside] = -np.inf
-    back = np.zeros(scores.shape, dtype=np.int64)
-    for i in range(1, len(scores)):
-        best = int(total.argmax())
-        before = np.full(len(names), best)
-        begun = total[inside - 1] > total[inside]
-        before[inside] = np.where(begun, inside - 1, inside)
-        back[i] = before
-        total = total[before] + scores[i]
-    path = [int(total.argmax())]
-    for i in range(len(scores) - 1, 0, -1):
-        path.append(int(back[i, path[-1]]))
-    return [names[label] for label in reversed(path)]
-
-
 def joined(reference: str, spans: Sequence[Span]) -> list[Span]:
-    """`spans` (in order) of `reference`, with a title or an issue that was broken in two made one again."""
+    """`spans` (in order) of `reference`; a title or issue that was broken in two is made one."""
     kept: list[Span] = []
     for span in spans:
         last = kept[-1] if kept else None

@@ -1,0 +1,310 @@
+"""Train the tagger: an encoder labels the words of a reference.
+
+    reno finetune tagger-e5 --data DATA --out DIR
+    reno evaluate --system tagger-e5 --adapter DIR --data DATA --out OUT
+
+All weights but the embeddings of pieces are trained. The best weights by field recall on dev are
+exported to ONNX in 8 bits, and it is the exported file that is measured at the end. A killed run
+resumes from its last checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModelForTokenClassification, TrainingArguments, set_seed
+from transformers.utils import logging
+
+from finetune.base import Base, resolve_base
+from finetune.cpu import halve_trained_linears, has_bfloat16
+from finetune.recipe import EncoderOptions, FinetuneConfig
+from finetune.training.callbacks import BEST, best_of
+from finetune.training.data import TrainingData
+from finetune.training.loop import (
+    CHECKPOINTS,
+    FinetuneResult,
+    conclude,
+    identity_of,
+    nothing_to_train_on,
+    run_trainer,
+    tracked,
+    trainer_options,
+)
+from finetune.training.measure import summary
+from finetune.training.omissions import Omissions
+from finetune.training.rows import RowsReport, make_lessons
+from finetune.training.save_tagger import MODEL_FOLDER, save_tagger
+from finetune.training.tagger import Record, TaggerTrainer, collate
+from finetune.training.targets import NOTHING, Targets, labels_for
+from finetune.training.vocabulary import kept_pieces, pruned
+from reno_dspy.base.errors import InputError
+from reno_dspy.base.files import write_json, write_text
+from reno_dspy.base.rundir import RunDir
+from reno_dspy.base.tracker import Run, Tracker
+from reno_dspy.data.dataset import Row
+from reno_dspy.data.lessons import Lesson
+from reno_dspy.measure.metric import compare
+from reno_dspy.systems.tagger.encoding import Pieces, encode
+from reno_dspy.systems.tagger.labelling import Labeller, Network
+from reno_dspy.systems.tagger.manifest import TOKENIZER, load_tagger
+from reno_dspy.systems.tagger.model import OnnxNetwork
+
+
+def train_encoder(
+    config: FinetuneConfig, data: TrainingData, tracker: Tracker, *, fresh: bool = False
+) -> FinetuneResult:
+    """Train a tagger by `config` on `data` into `config.out`, or resume that.
+
+    Raises InputError when the run directory holds another run, no row can be trained on, or the base
+    is no encoder.
+    """
+    base = resolve_base(config.base)
+    encoder_config(base, _options(config))
+    run_dir = RunDir.open(config.out, "finetune", identity_of(config, base, data), fresh=fresh)
+    lessons, report = make_lessons(
+        data.train.rows,
+        licences=config.licences,
+        complete_only=config.complete_only,
+        noise=config.noise,
+        seed=config.seed,
+    )
+    targets = Targets(labels_for(lessons, _options(config).min_count))
+    kept = _vocabulary(lessons, base, config, run_dir)
+    pieces = Pieces(run_dir / TOKENIZER)
+    records = _records(lessons, targets, pieces, config, report)
+    if not records:
+        raise nothing_to_train_on(config, report)
+    write_json(run_dir / "rows.json", report.as_dict())
+    with tracked(config, base, data, run_dir, tracker, " tagger") as run:
+        if not (run_dir / MODEL_FOLDER).is_dir():
+            weights = _train(
+                config, base, kept, records, targets, pieces, data.dev.rows, run_dir, run
+            )
+            _finish(weights, config, base, data, report, targets, pieces, run_dir)
+        losses = {r["step"]: r["train/loss"] for r in run_dir.log("train.jsonl").read()}
+        model = load_tagger(run_dir / MODEL_FOLDER)
+        result = FinetuneResult(model, losses, best_of(run_dir), report.as_dict())
+        conclude(run, result)
+    return result
+
+
+def _options(config: FinetuneConfig) -> EncoderOptions:
+    assert config.encoder
+    return config.encoder
+
+
+def _vocabulary(
+    lessons: Sequence[Lesson], base: Base, config: FinetuneConfig, run_dir: RunDir
+) -> list[int]:
+    """The ids of the base's pieces to keep; writes the tokenizer over them into the run directory."""
+    whole = base.path / TOKENIZER
+    kept = kept_pieces(whole, (one.plaintext for one in lessons), _options(config).vocabulary)
+    write_text(run_dir / TOKENIZER, pruned(whole, kept).to_str())
+    return kept
+
+
+def _records(
+    lessons: Sequence[Lesson],
+    targets: Targets,
+    pieces: Pieces,
+    config: FinetuneConfig,
+    report: RowsReport,
+) -> list[Record]:
+    """Inputs and targets. Nothing is cut; lessons over `max_length` pieces count as `too_long`."""
+    fields = {name[2:] for name in targets.labels.words[1:]}
+    omissions = Omissions(lessons, fields if _options(config).omissions else ())
+    records = []
+    for lesson in lessons:
+        encoded = encode(lesson.plaintext, pieces, config.max_length)
+        if len(encoded.windows) > 1:
+            continue
+        (window,) = encoded.windows
+        right = [NOTHING] * len(window.ids)
+        right[0] = targets.of_type(lesson.publication_type)
+        of_words = targets.of_words(encoded.words, lesson.spans, omissions.of(lesson))
+        for place, target in zip(window.places, of_words, strict=True):
+            right[place] = target
+        records.append({"input_ids": list(window.ids), "labels": right})
+    if len(records) < len(lessons):
+        report.dropped["too_long"] = len(lessons) - len(records)
+    report.used = len(records)
+    return records
+
+
+def _train(
+    config: FinetuneConfig,
+    base: Base,
+    kept: Sequence[int],
+    records: Sequence[Record],
+    targets: Targets,
+    pieces: Pieces,
+    dev: Sequence[Row],
+    run_dir: RunDir,
+    run: Run,
+) -> Any:
+    """Train to the end; the model with its best weights on dev, or its last where dev is empty."""
+    set_seed(config.seed)
+    options = _options(config)
+    trainer = EncoderTrainer(
+        new_encoder(base, options, kept, len(targets.labels.names)),
+        TrainingArguments(
+            **trainer_options(config, run_dir / CHECKPOINTS), remove_unused_columns=False
+        ),
+        train_dataset=records,
+        data_collator=collate(pieces.padding),
+        targets=targets,
+        head_rate=options.head_learning_rate,
+    )
+
+    def measure(model: Any) -> dict[str, float | None]:
+        was_training = model.training
+        network = TorchNetwork(model.eval())
+        figures = measured(network, pieces, targets, config.max_length, dev)
+        model.train(was_training)
+        return figures
+
+    run_trainer(trainer, config, len(records), measure if dev else None, run_dir, run)
+    if best_of(run_dir):
+        return AutoModelForTokenClassification.from_pretrained(run_dir / BEST).eval()
+    return trainer.model.eval()
+
+
+def measured(
+    network: Network, pieces: Pieces, targets: Targets, longest: int, rows: Sequence[Row]
+) -> dict[str, float | None]:
+    """Field recall and the like of `network` on `rows`, in percent (`finetune.training.measure`)."""
+    labeller = Labeller(network, pieces, targets.labels, longest)
+    texts = labeller.annotate([row.plaintext or "" for row in rows])
+    pairs = zip(rows, texts, strict=True)
+    return summary([compare(row.xml, text, plaintext=row.plaintext) for row, text in pairs])
+
+
+def _finish(
+    weights: Any,
+    config: FinetuneConfig,
+    base: Base,
+    data: TrainingData,
+    report: RowsReport,
+    targets: Targets,
+    pieces: Pieces,
+    run_dir: RunDir,
+) -> None:
+    """Export the weights, measure the exported file on dev, and write the model directory."""
+
+    def measure(file: Path) -> dict[str, float | None] | None:
+        if not data.dev.rows:
+            return None
+        return measured(OnnxNetwork(file), pieces, targets, config.max_length, data.dev.rows)
+
+    save_tagger(weights, run_dir, config, base, data, report, targets.labels.names, measure)
+
+
+def new_encoder(base: Base, options: EncoderOptions, kept: Sequence[int], labels: int) -> Any:
+    """The base over the pieces `kept`, with a fresh head over `labels`, ready to train.
+
+    Raises InputError when the base is not a BERT-like encoder or has too few layers.
+    """
+    config = encoder_config(base, options)
+    config.num_labels = labels
+    model = _classifier(base, config)
+    embeddings = model.bert.embeddings
+    table = embeddings.word_embeddings.weight.detach()[list(kept)]
+    pieces = nn.Embedding(len(kept), table.shape[1], _weight=table)
+    pieces.weight.requires_grad_(False)
+    embeddings.word_embeddings = pieces
+    model.config.vocab_size = len(kept)
+    if not torch.cuda.is_available() and has_bfloat16():
+        halve_trained_linears(model.bert)
+    return model
+
+
+def encoder_config(base: Base, options: EncoderOptions) -> Any:
+    """Transformers' configuration of `base` under `options`. Raises InputError as `new_encoder`."""
+    config = AutoConfig.from_pretrained(base.path)
+    if config.model_type != "bert":
+        raise InputError(
+            f"{base.name} is a {config.model_type} model; an encoder tagger needs a BERT one, such as "
+            "multilingual-e5-small. Use the recipe `tagger` for language models."
+        )
+    if options.layers and options.layers > config.num_hidden_layers:
+        raise InputError(
+            f"encoder.layers is {options.layers}, but {base.name} has {config.num_hidden_layers}."
+        )
+    config.num_hidden_layers = options.layers or config.num_hidden_layers
+    config.hidden_dropout_prob = options.dropout
+    # Costs time on a CPU and gains nothing on short texts.
+    config.attention_probs_dropout_prob = config.classifier_dropout = 0.0
+    return config
+
+
+def _classifier(base: Base, config: Any) -> Any:
+    verbosity = logging.get_verbosity()
+    # That the head is new is meant so.
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        return AutoModelForTokenClassification.from_pretrained(
+            base.path, config=config, dtype=torch.float32
+        )
+    finally:
+        logging.set_verbosity(verbosity)
+
+
+class EncoderTrainer(TaggerTrainer):
+    """A TaggerTrainer of a BERT encoder; its head learns at `head_rate`."""
+
+    def __init__(self, *args: Any, head_rate: float, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._head_rate = head_rate
+
+    def score(self, model: Any, inputs: dict[str, Tensor], read: Tensor) -> Tensor:
+        """Logits (positions that `read` marks, labels)."""
+        present = inputs["attention_mask"].long()
+        hidden = model.bert(inputs["input_ids"], attention_mask=present).last_hidden_state
+        logits: Tensor = model.classifier(hidden[read])
+        return logits
+
+    def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
+        """AdamW over the encoder and the head. Norms and biases do not decay."""
+        groups: dict[tuple[float, float], list[Tensor]] = defaultdict(list)
+        for name, weight in self.model.named_parameters():
+            if weight.requires_grad:
+                in_head = name.startswith("classifier.")
+                rate = self._head_rate if in_head else self.args.learning_rate
+                groups[rate, self.args.weight_decay if weight.ndim > 1 else 0.0].append(weight)
+        self.optimizer: torch.optim.Optimizer = torch.optim.AdamW(
+            [
+                {"params": weights, "lr": rate, "weight_decay": decay}
+                for (rate, decay), weights in groups.items()
+            ],
+            fused=True,
+        )
+        return self.optimizer
+
+
+class TorchNetwork:
+    """A PyTorch encoder as a `labelling.Network`."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._device = next(model.parameters()).device
+
+    def __call__(
+        self, ids: NDArray[np.int64], mask: NDArray[np.int32], read: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """Logits (n, labels) at `read`."""
+        present = torch.from_numpy(mask).to(self._device)
+        with torch.inference_mode():
+            hidden = self._model.bert(
+                torch.from_numpy(ids).to(self._device), attention_mask=present
+            ).last_hidden_state
+            logits = self._model.classifier(hidden.flatten(0, 1)[torch.from_numpy(read)])
+        found: NDArray[np.float32] = logits.float().cpu().numpy()
+        return found

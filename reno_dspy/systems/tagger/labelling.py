@@ -1,0 +1,98 @@
+"""From an encoder's scores to annotations.
+
+The encoder runs in onnxruntime or, while it is trained, in PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reno_dspy.jats.spans import render
+from reno_dspy.systems.bio import spans_of
+from reno_dspy.systems.tagger.encoding import Encoded, Pieces, Window, encode, padded
+from reno_dspy.systems.tagger.labels import Labels, joined
+from reno_dspy.systems.tagger.lattice import best_paths
+
+# Pieces of one pass, padding included. More would need memory and hardly less time.
+_PASS = 2_048
+
+
+class Network(Protocol):
+    """Scores of an encoder with its head."""
+
+    def __call__(
+        self, ids: NDArray[np.int64], mask: NDArray[np.int32], read: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """Logits (n, labels) at the places `read` (n,) of the flattened `ids` (rows, length).
+
+        `mask`, of the same shape as `ids`, is 1 at pieces and 0 at padding.
+        """
+        ...
+
+
+class Labeller:
+    """A network with its vocabulary and labels; it reads at most `longest` pieces at once."""
+
+    def __init__(self, network: Network, pieces: Pieces, labels: Labels, longest: int) -> None:
+        self._network, self._pieces, self._longest = network, pieces, longest
+        self._names, self._labels, self._types = labels.names, labels.words, labels.types
+
+    def annotate(self, references: Sequence[str]) -> list[str]:
+        """An annotation in place for each reference. Raises ValueError for what XML cannot hold."""
+        encoded = [encode(reference, self._pieces, self._longest) for reference in references]
+        words, wholes = self._scores(encoded)
+        paths = best_paths([one[:, : len(self._labels)] for one in words])
+        return [
+            self._render(reference, one, path, whole)
+            for reference, one, path, whole in zip(references, encoded, paths, wholes, strict=True)
+        ]
+
+    def _scores(
+        self, encoded: Sequence[Encoded]
+    ) -> tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]]:
+        """Logits of each reference's words (words, labels), and of each whole (labels,)."""
+        windows = [(i, window) for i, one in enumerate(encoded) for window in one.windows]
+        order = sorted(range(len(windows)), key=lambda at: -len(windows[at][1].ids))
+        count = len(self._names)
+        words = [np.zeros((len(one.words), count), dtype=np.float32) for one in encoded]
+        wholes = [np.zeros(count, dtype=np.float32) for _ in encoded]
+        for batch in _passes(order, [len(window.ids) for _, window in windows]):
+            chosen = [windows[at] for at in batch]
+            for (i, window), scores in zip(chosen, self._pass([w for _, w in chosen]), strict=True):
+                words[i][window.first : window.first + len(window.places)] = scores[1:]
+                if not window.first:
+                    wholes[i] = scores[0]
+        return words, wholes
+
+    def _pass(self, windows: Sequence[Window]) -> list[NDArray[np.float32]]:
+        """Logits (1 + words, labels) of each window; the first row is of the begin mark."""
+        ids, mask = padded(windows, self._pieces.padding)
+        places = [
+            np.array([0, *window.places]) + row * ids.shape[1] for row, window in enumerate(windows)
+        ]
+        logits = self._network(ids, mask, np.concatenate(places))
+        return np.split(logits, np.cumsum([len(one) for one in places])[:-1])
+
+    def _render(
+        self, reference: str, encoded: Encoded, path: NDArray[np.int64], whole: NDArray[np.float32]
+    ) -> str:
+        spans = spans_of(encoded.words, [self._labels[label] for label in path])
+        types = whole[len(self._labels) :]
+        kind = self._types[int(types.argmax())] if self._types else None
+        return render(reference, joined(reference, spans), kind)
+
+
+def _passes(order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
+    """`order` (longest first) in runs of at most `_PASS` pieces, padding included."""
+    run: list[int] = []
+    for at in order:
+        if run and (len(run) + 1) * lengths[run[0]] > _PASS:
+            yield run
+            run = []
+        run.append(at)
+    if run:
+        yield run

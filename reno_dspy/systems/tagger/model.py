@@ -1,0 +1,122 @@
+"""The system `tagger`: the model that ships, or one of your own, in onnxruntime.
+
+    reno annotate refs.txt --system tagger --out refs.xml [--adapter RUN]
+
+A model directory holds `model.onnx`, `tokenizer.json` and `manifest.json`, as `reno finetune
+tagger` writes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reno_dspy.base.errors import InputError
+from reno_dspy.jats.spans import render
+from reno_dspy.systems import Completion
+from reno_dspy.systems.options import SystemOptions
+from reno_dspy.systems.tagger.encoding import Pieces
+from reno_dspy.systems.tagger.labelling import Labeller
+from reno_dspy.systems.tagger.labels import Labels
+from reno_dspy.systems.tagger.manifest import MODEL, TOKENIZER, TaggerModel, load_tagger
+
+
+class Tagger:
+    """A tagger as a `reno_dspy.systems.System`."""
+
+    name = "tagger"
+    # Many at once, so that references of like length share a pass.
+    batch_size = 256
+    concurrency = 1
+
+    def __init__(self, adapter: Path) -> None:
+        """Check the model directory `adapter`. Raises InputError when it is none."""
+        self._model = load_tagger(adapter)
+        self._labeller: Labeller | None = None
+
+    @classmethod
+    def from_options(cls, options: SystemOptions, _log: Path) -> Self:
+        """The tagger in `options.adapter`. Raises InputError when none is named."""
+        if options.adapter is None:
+            raise InputError("--system tagger-e5 needs --adapter DIR, a run of `reno finetune`.")
+        return cls(options.adapter)
+
+    def identity(self) -> Mapping[str, str]:
+        """The model, by digest."""
+        return {"model": self._model.name(), "model_digest": self._model.digest}
+
+    async def start(self) -> None:
+        """Load the model. Raises InputError when onnxruntime cannot."""
+        if self._labeller is None:
+            self._labeller = await asyncio.to_thread(open_labeller, self._model)
+
+    async def annotate(self, references: Sequence[str]) -> list[Completion]:
+        """Annotate references together; one that XML cannot hold is an error row."""
+        assert self._labeller, "start() comes first"
+        return await asyncio.to_thread(_annotate_all, self._labeller, references)
+
+
+def open_labeller(model: TaggerModel) -> Labeller:
+    """`model` ready to answer, on as many threads as this process has cores."""
+    manifest = model.manifest
+    network = OnnxNetwork(model.path / MODEL)
+    labels = Labels(manifest.labels)
+    return Labeller(network, Pieces(model.path / TOKENIZER), labels, manifest.longest)
+
+
+class OnnxNetwork:
+    """An exported encoder (`finetune.training.export`) in onnxruntime."""
+
+    def __init__(self, file: Path) -> None:
+        # Loading it takes longer than reading a reference with the CRF: only when it is needed.
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = len(os.sched_getaffinity(0))
+        # Threads that spin between passes keep other processes off the cores.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        # The arena keeps the largest block of every shape; references come in many.
+        options.enable_cpu_mem_arena = False
+        options.log_severity_level = 3
+        try:
+            self._session: Any = onnxruntime.InferenceSession(
+                str(file), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:
+            # onnxruntime raises a family of its own, and RuntimeError.
+            raise InputError(f"{file} cannot be loaded by onnxruntime: {error}") from error
+
+    def __call__(
+        self, ids: NDArray[np.int64], mask: NDArray[np.int32], read: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """Logits (n, labels) at `read`; see `labelling.Network`."""
+        logits: NDArray[np.float32] = self._session.run(
+            None, {"ids": ids, "mask": mask, "read": read}
+        )[0]
+        return logits
+
+
+def _annotate_all(labeller: Labeller, references: Sequence[str]) -> list[Completion]:
+    start = perf_counter()
+    errors = [_problem(reference) for reference in references]
+    good = [r for r, error in zip(references, errors, strict=True) if error is None]
+    texts = iter(labeller.annotate(good))
+    each = (perf_counter() - start) / max(len(references), 1)
+    return [
+        Completion("" if error else next(texts), error=error, latency_s=each) for error in errors
+    ]
+
+
+def _problem(reference: str) -> str | None:
+    try:
+        render(reference, ())
+    except ValueError as error:
+        return str(error)
+    return None

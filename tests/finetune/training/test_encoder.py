@@ -1,0 +1,162 @@
+"""Training an encoder tagger, and the ONNX file that comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from transformers import AutoModelForTokenClassification, BertConfig, BertModel
+
+from finetune.base import resolve_base
+from finetune.recipe import RECIPES, FinetuneConfig
+from finetune.training.data import load_data
+from finetune.training.encoder import TorchNetwork, train_encoder
+from finetune.training.loop import FinetuneResult
+from reno_dspy.base.config import resolve
+from reno_dspy.base.errors import InputError
+from reno_dspy.base.tracker import NullRun, NullTracker, Tracker
+from reno_dspy.cli.main import group
+from reno_dspy.jats.citation import parse, read, text_of
+from reno_dspy.systems.tagger.encoding import Pieces, encode
+from reno_dspy.systems.tagger.model import OnnxNetwork, Tagger
+
+Job = Callable[..., FinetuneResult]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random encoder of two narrow layers with the vocabulary of the real one."""
+    folder = tmp_path_factory.mktemp("base")
+    real = resolve_base("multilingual-e5-small").path
+    config = BertConfig(
+        vocab_size=250_037, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+        intermediate_size=64, max_position_embeddings=128, pad_token_id=1,
+    )  # fmt: skip
+    BertModel(config, add_pooling_layer=False).save_pretrained(folder)
+    shutil.copyfile(real / "tokenizer.json", folder / "tokenizer.json")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def job(base: Path, pairs: Path) -> Job:
+    def train(out: Path, *sets: str, tracker: Tracker | None = None) -> FinetuneResult:
+        flags = {"base": str(base), "data": str(pairs), "out": out, "max_steps": 6}
+        small = [
+            "encoder.min_count=4", "encoder.vocabulary=1000", "max_length=128", "save_every=2",
+            "dev.every=3", "optimizer.batch_size=4",
+        ]  # fmt: skip
+        config = resolve(FinetuneConfig, RECIPES / "tagger-e5.yaml", flags, [*small, *sets])
+        return train_encoder(config, load_data(config), tracker or NullTracker())
+
+    return train
+
+
+@pytest.fixture(scope="module")
+def trained(job: Job, tmp_path_factory: pytest.TempPathFactory) -> FinetuneResult:
+    return job(
+        tmp_path_factory.mktemp("tagger") / "run",
+        "max_steps=100",
+        "encoder.dropout=0",
+        "optimizer.learning_rate=3e-3",
+        "dev.every=50",
+    )
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class KillingTracker:
+    @contextmanager
+    def start(self, *args: Any, **kwargs: Any) -> Any:
+        class Run(NullRun):
+            def metrics(self, values: Mapping[str, float | None], step: int | None = None) -> None:
+                if step == 5:
+                    raise Killed
+
+        yield Run()
+
+
+def test_a_killed_training_resumes_to_the_same_file(job: Job, tmp_path: Path) -> None:
+    whole = job(tmp_path / "whole")
+    with pytest.raises(Killed):
+        job(tmp_path / "killed", tracker=KillingTracker())
+    resumed = job(tmp_path / "killed")
+    assert resumed.adapter.manifest.digest == whole.adapter.manifest.digest
+    assert resumed.losses == whole.losses
+
+
+def test_the_exported_file_scores_as_the_network_does(trained: FinetuneResult) -> None:
+    folder = trained.adapter.path
+    model = AutoModelForTokenClassification.from_pretrained(folder.parent / "best").eval()
+    pieces = Pieces(folder / "tokenizer.json")
+    texts = ["Veldt A. Odd birds. J Fict. 2001;3:1-9.", "Marsh B. Fog."]
+    windows = [encode(text, pieces, 128).windows[0] for text in texts]
+    ids = np.full((2, len(windows[0].ids)), pieces.padding)
+    for row, window in zip(ids, windows, strict=True):
+        row[: len(window.ids)] = window.ids
+    mask = (ids != pieces.padding).astype(np.int32)
+    read = np.flatnonzero(mask)
+    exported = OnnxNetwork(folder / "model.onnx")(ids, mask, read)
+    right = TorchNetwork(model)(ids, mask, read)
+    assert np.abs(exported - right).mean() < 0.05 * np.abs(right).mean()
+    assert (exported.argmax(1) == right.argmax(1)).mean() > 0.95
+
+
+def test_a_tagger_learns_its_lessons_and_the_export_keeps_them(trained: FinetuneResult) -> None:
+    results = trained.adapter.manifest.results
+    assert results["dev"]["recall/surname"] > 80
+    assert results["dev_exported"]["recall"] > results["dev"]["recall"] - 5
+    assert "| all fields |" in (trained.adapter.path / "README.md").read_text(encoding="utf-8")
+
+
+def test_texts_of_any_script_and_length_keep_their_characters(trained: FinetuneResult) -> None:
+    system = Tagger(trained.adapter.path)
+    asyncio.run(system.start())
+    texts = ["王小明. 雾. 2001.", "x " * 900, "", "سلام ۱۳۹۹", "a\u200db \u00ad", "\x00"]
+    for text, completion in zip(texts, asyncio.run(system.annotate(texts)), strict=True):
+        if completion.error:
+            assert text == "\x00"
+        else:
+            assert read(completion.text).well_formed
+            assert text_of(parse(completion.text)) == " ".join(text.split())
+
+
+def test_a_damaged_model_is_refused(trained: FinetuneResult, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(trained.adapter.path, folder)
+    with open(folder / "model.onnx", "ab") as file:
+        file.write(b"x")
+    with pytest.raises(InputError, match="Digest mismatch"):
+        Tagger(folder)
+    (folder / "manifest.json").unlink()
+    with pytest.raises(InputError, match=r"manifest\.json"):
+        Tagger(folder)
+    with pytest.raises(InputError, match="No tagger in"):
+        Tagger(tmp_path / "nowhere")
+
+
+def test_an_encoder_is_needed(job: Job, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"encoder\.layers is 9"):
+        job(tmp_path / "run", "encoder.layers=9")
+    with pytest.raises(InputError, match="recipe `tagger`"):
+        job(tmp_path / "other", "base=tiny")
+
+
+def test_the_command_evaluates_a_tagger_of_ones_own(
+    trained: FinetuneResult, pairs: Path, tmp_path: Path
+) -> None:
+    command = [
+        "evaluate", "--system", "tagger-e5", "--adapter", str(trained.adapter.path.parent),
+        "--data", str(pairs), "--out", str(tmp_path / "run"), "--no-tracking",
+    ]  # fmt: skip
+    result = CliRunner().invoke(group, command, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert "valid XML 100.0 · text fidelity 100.0" in " ".join(result.output.split())
