@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import dspy
 
@@ -16,8 +15,11 @@ from programs import prompts
 from programs.chat_format import Annotate, PlainAdapter
 from programs.config import LMSpec
 from programs.constrain import grammar, violation
-from programs.lm import check_endpoint, explain, make_lm
+from programs.lm import LM, make_lm
+from programs.preflight import REFERENCE, try_out
 from programs.prompts import Prompt
+from programs.reply import last_usage
+from programs.trouble import explain
 from reno_dspy.systems import Completion, Constrain
 
 _UNCONSTRAINED = (
@@ -94,8 +96,9 @@ class LMSystem:
         return options | {"prompt": self.prompt.name, "prompt_digest": self.prompt.digest}
 
     async def start(self) -> None:
-        """Check the endpoint. Raises JobError when nothing answers there."""
-        await asyncio.to_thread(check_endpoint, self.spec)
+        """Make a trial request. Raises JobError or InputError when it fails, as others would."""
+        lm = self._lm_for(REFERENCE)
+        await asyncio.to_thread(try_out, lm, lambda: self._program(reference=REFERENCE))
 
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
         """One request a reference; a failed one is a Completion with `error`."""
@@ -111,51 +114,25 @@ class LMSystem:
             with dspy.context(lm=lm, adapter=PlainAdapter()):
                 prediction = await self._program.acall(reference=reference)
         except Exception as error:  # whatever failed, the other references go on
-            latency = time.perf_counter() - start
-            return Completion("", error=explain(error, lm), latency_s=latency)
-        usage = last_usage(lm)
-        if usage["finish_reason"] != "length":
+            taken = last_usage(lm) | {"latency_s": time.perf_counter() - start}
+            return Completion("", error=explain(error, lm), **taken)
+        taken = last_usage(lm) | {"latency_s": time.perf_counter() - start}
+        if taken["finish_reason"] != "length":
             broken = violation(self.constrain, reference, prediction.annotation)
             if broken is not None:
-                return Completion("", error=_UNCONSTRAINED.format(broken), **usage)
-        return Completion(
-            text=prediction.annotation,
-            finish_reason=usage["finish_reason"],
-            prompt_tokens=usage["prompt_tokens"],
-            completion_tokens=usage["completion_tokens"],
-            latency_s=time.perf_counter() - start,
-            cost=usage["cost"],
-        )
+                return Completion("", error=_UNCONSTRAINED.format(broken), **taken)
+        return Completion(prediction.annotation, **taken)
 
-    def _lm_for(self, reference: str) -> dspy.BaseLM:
+    def _lm_for(self, reference: str) -> LM:
         """A copy with a history of its own: this call's tokens, whatever runs beside it.
 
         Raises ValueError for a reference that no grammar can be made for.
         """
         allowed = grammar(self.constrain, reference)
         if allowed is None:
-            return self._lm.copy()
-        asked = self.spec.extra_body | {"structured_outputs": {"grammar": allowed}}
-        return self._lm.copy(extra_body=asked)
-
-
-def last_usage(lm: dspy.BaseLM) -> dict[str, Any]:
-    """What `lm`'s last call took, each value None where the server did not say.
-
-    Keys: `prompt_tokens`, `completion_tokens`, `cost` (US dollars), `finish_reason`.
-    """
-    entry: dict[str, Any] = lm.history[-1] if lm.history else {}
-    usage = entry.get("usage") or {}
-    return {
-        "prompt_tokens": usage.get("prompt_tokens"),
-        "completion_tokens": usage.get("completion_tokens"),
-        "cost": entry.get("cost"),
-        "finish_reason": _finish_reason(entry.get("response")),
-    }
-
-
-def _finish_reason(response: Any) -> str | None:
-    # DSPy's own engine answers with one reason, the litellm one with a choice that has it.
-    choices = getattr(response, "choices", None)
-    reason = getattr(choices[0] if choices else response, "finish_reason", None)
-    return None if reason is None else str(reason)
+            options = {}
+        else:
+            grammars = {"structured_outputs": {"grammar": allowed}}
+            options = {"extra_body": self.spec.extra_body | grammars}
+        own: LM = self._lm.copy(**options)
+        return own

@@ -13,16 +13,19 @@ from typing import Any
 import dspy
 
 from programs.prompts import Prompt
+from programs.reply import NoContent, read_content
 
 
 class PlainAdapter(dspy.ChatAdapter):  # type: ignore[misc]
     """Plain chat turns for signatures of string inputs and one string output.
 
-    Several inputs stand in one turn, in order, a blank line between them.
+    Several inputs stand in one turn, in order, a blank line between them. An answer without content
+    raises `NoContent`; with `may_be_empty`, one that is just empty counts as an answer.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, may_be_empty: bool = False) -> None:
         super().__init__(use_json_adapter_fallback=False)
+        self._may_be_empty = may_be_empty
 
     def format_system_message(self, signature: type[dspy.Signature]) -> str:
         """The instructions and nothing else."""
@@ -60,8 +63,13 @@ class PlainAdapter(dspy.ChatAdapter):  # type: ignore[misc]
         lm: dspy.BaseLM,
         lm_kwargs: dict[str, Any],
     ) -> list[dict[str, Any]]:
-        # DSPy takes an empty completion for a parse failure and raises; to us it is an answer.
-        return [self.parse(original_signature, _text(output)) for output in outputs]
+        try:
+            text = read_content(outputs, lm.history[-1]["response"] if lm.history else None)
+        except NoContent as failure:
+            if not (failure.empty and self._may_be_empty):
+                raise
+            text = ""
+        return [self.parse(original_signature, text)]
 
 
 class Annotate(dspy.Signature):  # type: ignore[misc]
@@ -87,9 +95,3 @@ def render_messages(prompt: Prompt, reference: str) -> list[dict[str, str]]:
 def _output(signature: type[dspy.Signature]) -> str:
     (name,) = signature.output_fields
     return str(name)
-
-
-def _text(output: Any) -> str:
-    """The text of one LM output: a string, or a mapping that also carries the reasoning."""
-    text = output.get("text") if isinstance(output, dict) else output
-    return text or ""

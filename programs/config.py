@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, field_serializer, model_validator
 
-from reno_dspy.base.config import Config
+from reno_dspy.base.config import Config, validate
 from reno_dspy.base.failures import MAX_ERRORS, MaxErrors
+from reno_dspy.base.secrets import HIDDEN, redact
 
 SYSTEMS = Path(__file__).parent / "recipes" / "systems"
 JOBS = Path(__file__).parent / "recipes" / "optimize"
@@ -18,11 +20,25 @@ LONG_PROMPT = 4000
 Auto = Literal["light", "medium", "heavy"]
 
 
+# OpenAI's reasoning models, whatever gateway is in front of them; the "-chat" variants are none.
+_REASONING = re.compile(
+    r"(?:^|/)(?:o[1345](?:-(?:mini|nano|pro))?(?:-\d{4}-\d\d-\d\d)?|gpt-5(?:\.\d+)*(?!-chat)(?:-.*)?)$"
+)
+
+
+def is_reasoning_model(model: str) -> bool:
+    """Whether `model` is one of OpenAI's that take no temperature, and think before they answer."""
+    return _REASONING.search(model.lower()) is not None
+
+
 class LMSpec(Config):
-    """One language model and how it is asked."""
+    """One language model and how it is asked.
+
+    Credentials are named by their environment variables. Written out, a specification holds none.
+    """
 
     free: ClassVar[frozenset[str]] = frozenset(
-        {"out", "api_base", "api_key_env", "timeout", "num_retries"}
+        {"out", "api_base", "api_key_env", "headers", "timeout", "num_retries", "max_wait"}
     )
 
     model: str = Field(description="Route and model, such as openai/gpt-4o or hosted_vllm/NAME.")
@@ -32,18 +48,70 @@ class LMSpec(Config):
     api_key_env: str | None = Field(
         default=None, description="Environment variable that holds the key."
     )
-    temperature: float | None = Field(default=0.0, description="Sampling temperature.")
+    headers: dict[str, str] = Field(
+        default={}, description="Further HTTP headers; $NAME is that environment variable."
+    )
+    temperature: float | None = Field(
+        default=0.0, description="Sampling temperature; null sends none (the default of gpt-5)."
+    )
     top_p: float | None = Field(default=None, description="Nucleus sampling mass.")
-    max_tokens: int | None = Field(default=1024, description="Longest answer, in tokens.")
+    max_tokens: int | None = Field(
+        default=1024,
+        description="Longest answer, in tokens; null sends none (the default of gpt-5).",
+    )
     seed: int | None = Field(default=None, description="Sampling seed, where the server takes one.")
-    timeout: float = Field(default=300.0, description="Seconds to wait for one answer.")
-    num_retries: int = Field(default=4, description="Retries of a request that failed transiently.")
+    timeout: float = Field(
+        default=300.0, gt=0, description="Seconds that one whole answer may take."
+    )
+    num_retries: int = Field(
+        default=4, ge=0, description="Retries of a request that failed transiently."
+    )
+    max_wait: float = Field(
+        default=600.0,
+        ge=0,
+        description="Seconds that one answer may wait for rate limits and retries.",
+    )
     engine: Literal["auto", "lm15", "litellm"] = Field(
         default="auto", description="DSPy's LM backend."
     )
     extra_body: dict[str, Any] = Field(
         default={}, description="Further fields of the request body."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_a_reasoning_model_takes_it(cls, values: Any) -> Any:
+        if isinstance(values, dict) and is_reasoning_model(str(values.get("model"))):
+            return {"temperature": None, "max_tokens": None} | values
+        return values
+
+    @model_validator(mode="after")
+    def _no_temperature_for_a_reasoning_model(self) -> Self:
+        if is_reasoning_model(self.model) and self.temperature not in (None, 1.0):
+            raise ValueError(f"{self.model} takes no temperature: leave it out, or set it to null")
+        return self
+
+    @model_validator(mode="after")
+    def _no_query_in_the_address(self) -> Self:
+        if self.api_base is not None and "?" in self.api_base:
+            raise ValueError(
+                "api_base takes no query (?...), for requests go to paths below it: send a credential "
+                "in a header (headers: {NAME: $VARIABLE})"
+            )
+        return self
+
+    def changed(self, **options: Any) -> LMSpec:
+        """This specification with other options. Raises InputError when they do not fit together."""
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        return validate(LMSpec, given | options)
+
+    @field_serializer("api_base", "extra_body")
+    def _without_credentials(self, value: Any) -> Any:
+        return redact(value)
+
+    @field_serializer("headers")
+    def _names_and_variables(self, headers: dict[str, str]) -> dict[str, str]:
+        return {name: value if "$" in value else HIDDEN for name, value in headers.items()}
 
 
 class SystemRecipe(Config):
@@ -136,3 +204,20 @@ class OptimizeConfig(Config):
     max_errors: MaxErrors = MAX_ERRORS
     seed: int = Field(default=0, description="Seed of samples and of GEPA.")
     final: bool = Field(default=False, description="Then measure seed and best prompt on test.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_reflection_lm(cls, values: Any) -> Any:
+        """Make `reflection` whole: it writes, so it is warm, and its answers have no limit."""
+        if not isinstance(values, dict) or not isinstance(
+            values.get("reflection", {}), dict | None
+        ):
+            return values
+        named = {"model": values["reflection_lm"]} if values.get("reflection_lm") else {}
+        given = (values.get("reflection") or {}) | named
+        if given and "model" not in given:
+            raise ValueError(
+                "reflection names no model: add --reflection-lm MODEL (or --set reflection.model=MODEL)"
+            )
+        whole = {"temperature": 1.0, "max_tokens": None} | given
+        return values | {"reflection": whole if given else None}

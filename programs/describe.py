@@ -7,8 +7,10 @@ import re
 import dspy
 
 from programs.chat_format import PlainAdapter
-from programs.lm import LMSpec, explain, make_lm
+from programs.lm import LMSpec, make_lm
+from programs.preflight import REFERENCE, TITLE, try_out
 from programs.systems import load_recipe
+from programs.trouble import explain
 from reno_dspy.base.errors import JobError
 from reno_dspy.jats.thoughts import without_thoughts
 
@@ -67,12 +69,17 @@ class LMDescriber:
 
     def __call__(self, title: str, reference: str) -> tuple[str, bool]:
         """Language of the title and PID of the reference. Raises JobError when the LM fails."""
+        lm = self._lm.copy()  # with a history of its own: threads share this describer
         try:
-            with dspy.context(lm=self._lm, adapter=PlainAdapter()):
+            with dspy.context(lm=lm, adapter=PlainAdapter()):
                 found = self._program(title=title, reference=reference)
         except dspy.LMError as error:
-            raise JobError(f"Describing references: {explain(error, self._lm)}") from error
+            raise JobError(f"Describing references: {explain(error, lm)}.") from error
         return found.language, found.has_pid
+
+    def start(self) -> None:
+        """Make a trial request. Raises JobError or InputError when it fails, as others would."""
+        try_out(self._lm, lambda: self._program(title=TITLE, reference=REFERENCE))
 
 
 def load_describer(name: str) -> LMDescriber:

@@ -12,11 +12,13 @@ from collections.abc import Iterator, Sequence
 import dspy
 
 from programs import prompts
-from programs.annotate import last_usage
 from programs.chat_format import PlainAdapter
-from programs.lm import LMSpec, explain, make_lm
+from programs.lm import LMSpec, make_lm
+from programs.preflight import REFERENCE, try_out
 from programs.prompts import Prompt
+from programs.reply import last_usage
 from programs.systems import load_recipe
+from programs.trouble import explain
 from reno_dspy.base.errors import JobError
 from reno_dspy.build.references.find import reference_section
 from reno_dspy.jats.text import folded
@@ -70,13 +72,17 @@ class LMExtractor:
         section = reference_section(markdown)
         return merge([self._read(piece) for piece in chunks(section, self.max_chars, self.overlap)])
 
+    def start(self) -> None:
+        """Make a trial request. Raises JobError or InputError when it fails, as others would."""
+        try_out(self._lm, lambda: self._program(chunk=f"References\n{REFERENCE}"))
+
     def _read(self, chunk: str) -> list[str]:
         lm = self._lm.copy()  # with a history of its own: threads share this extractor
         try:
-            with dspy.context(lm=lm, adapter=PlainAdapter()):
+            with dspy.context(lm=lm, adapter=PlainAdapter(may_be_empty=True)):
                 found: list[str] = self._program(chunk=chunk).references
         except dspy.LMError as error:
-            raise JobError(f"Extracting references: {explain(error, lm)}") from error
+            raise JobError(f"Extracting references: {explain(error, lm)}.") from error
         if last_usage(lm)["finish_reason"] != "length":
             return found
         # The answer was cut off: ask about halves, as long as there are lines to part.
@@ -96,9 +102,7 @@ def load_extractor(name: str) -> LMExtractor:
     spec = recipe.lm
     # A chunk holds many references; an LM recipe made for annotating one says nothing of that.
     longest = spec.max_tokens if "max_tokens" in spec.model_fields_set else 2048
-    return LMExtractor(
-        spec.model_copy(update={"max_tokens": longest}), prompts.load(recipe.extract_prompt)
-    )
+    return LMExtractor(spec.changed(max_tokens=longest), prompts.load(recipe.extract_prompt))
 
 
 def chunks(text: str, max_chars: int, overlap: int) -> list[str]:

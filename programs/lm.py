@@ -6,121 +6,159 @@ message. DSPy's cache is off: `predictions.jsonl` and an optimize run's answers 
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import logging
 import os
-import re
-import urllib.error
-import urllib.request
-from typing import Any
+import threading
+import time
+from collections.abc import Coroutine
+from string import Template
+from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
 
 # Unset, importing litellm tries to download a price list.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 import dspy
 from dspy.utils.exceptions import (
-    ContextWindowExceededError,
-    LMAuthError,
-    LMBillingError,
-    LMConfigurationError,
     LMError,
-    LMNotConfiguredError,
     LMRateLimitError,
-    LMServerError,
     LMTimeoutError,
-    LMTransportError,
-    LMUnsupportedModelError,
+    is_retryable_lm_error,
 )
 
 from programs.config import LMSpec as LMSpec
-from reno_dspy.base.errors import InputError, JobError
+from programs.config import is_reasoning_model
+from reno_dspy.base.errors import InputError
+from reno_dspy.base.loopback import bypass_proxies
+from reno_dspy.base.progress import say
+from reno_dspy.base.secrets import keep_secret, names_a_secret
 
-# Errors of the endpoint, not of one request: the next request would meet them as well.
-ENDPOINT_ERRORS = (
-    LMAuthError,
-    LMBillingError,
-    LMConfigurationError,
-    LMRateLimitError,
-    LMServerError,
-    LMTimeoutError,
-    LMTransportError,
-    LMUnsupportedModelError,
-)
+T = TypeVar("T")
+
 _NO_KEY = "none"
-_SECRET = re.compile(
-    r"\b(?:sk|hf|key|gsk)[-_][\w*.-]{6,}|(?<=Bearer )\S+|(?<=[?&]key=)[^&\s]+|(?<=://)[^/@\s]+(?=@)"
-)
+_LONGEST_BACKOFF = 60.0
+# Waits shorter than this are not worth a line.
+_WORTH_TELLING = 5.0
 
 # A truncated answer is recorded with its row and counted in the report; no line for each.
 logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
 
 
-def make_lm(spec: LMSpec) -> dspy.LM:
-    """The DSPy LM of `spec`, uncached. Raises InputError when its key's variable is not set."""
-    optional: dict[str, Any] = {
-        "api_base": spec.api_base,
-        "api_key": _key(spec),
-        "top_p": spec.top_p,
-        "seed": spec.seed,
-        "extra_body": spec.extra_body or None,
-    }
-    return dspy.LM(
-        spec.model,
-        temperature=spec.temperature,
-        max_tokens=spec.max_tokens,
-        cache=False,
-        num_retries=spec.num_retries,
-        timeout=spec.timeout,
-        engine=spec.engine,
-        **{name: value for name, value in optional.items() if value is not None},
-    )
+class LM(dspy.LM):  # type: ignore[misc]
+    """The DSPy LM of a specification, uncached.
 
-
-def check_endpoint(spec: LMSpec) -> None:
-    """Ask the endpoint of `spec` for its models, so that a dead one is found before a job starts.
-
-    Raises JobError when nothing answers there, or when it serves others but not `spec.model`.
+    It bounds what DSPy and the HTTP clients below it leave open: the time that a whole answer may take,
+    and the time that is spent waiting when the endpoint limits the rate. All copies of an LM wait
+    together. Calls from threads go through one event loop, so that they share connections.
     """
-    if spec.api_base is None:
-        return
-    request = urllib.request.Request(
-        f"{spec.api_base.rstrip('/')}/models", headers={"Authorization": f"Bearer {_key(spec)}"}
-    )
+
+    def __init__(self, spec: LMSpec) -> None:
+        self.spec = spec
+        self._pause = _Pause(spec.model)
+        address, headers = _address(spec), _headers(spec)
+        optional: dict[str, Any] = {
+            "api_base": address,
+            "api_key": _key(spec),
+            "extra_headers": headers or None,
+            "top_p": spec.top_p,
+            "seed": spec.seed,
+            "extra_body": spec.extra_body or None,
+        }
+        limit = None if is_reasoning_model(spec.model) else spec.max_tokens
+        super().__init__(
+            spec.model,
+            temperature=spec.temperature,
+            max_tokens=limit,
+            cache=False,
+            num_retries=0,
+            timeout=spec.timeout,
+            engine=spec.engine,
+            **{name: value for name, value in optional.items() if value is not None},
+        )
+        if limit != spec.max_tokens:
+            # DSPy refuses fewer than 16,000 here; the endpoint takes any number.
+            self.kwargs["max_completion_tokens"] = spec.max_tokens
+
+    def __call__(self, prompt: Any = None, *, messages: Any = None, **options: Any) -> Any:
+        """Ask from a thread. Raises LMError as `acall` does."""
+        return _in_background(self.acall(prompt, messages=messages, **options))
+
+    async def acall(self, prompt: Any = None, *, messages: Any = None, **options: Any) -> Any:
+        """Ask, again after transient failures. Raises LMError when that does not help."""
+        attempt, waited = 0, 0.0
+        while True:
+            await self._pause.over()
+            try:
+                return await self._ask(prompt, messages, options)
+            except LMError as error:
+                wait = _wait_after(error, attempt)
+                tries_left = attempt < self.spec.num_retries and is_retryable_lm_error(error)
+                if not tries_left or waited + wait > self.spec.max_wait:
+                    raise
+                if isinstance(error, LMRateLimitError):
+                    self._pause.begin(wait)
+            attempt, waited = attempt + 1, waited + wait
+            await asyncio.sleep(wait)
+
+    async def _ask(self, prompt: Any, messages: Any, options: dict[str, Any]) -> Any:
+        try:
+            async with asyncio.timeout(self.spec.timeout):
+                return await super().acall(prompt, messages=messages, **options)
+        except TimeoutError:
+            raise LMTimeoutError("the answer had not ended", model=self.model) from None
+
+
+def make_lm(spec: LMSpec) -> LM:
+    """The LM of `spec`.
+
+    Raises InputError when a variable that holds its key or a header is not set, or its model's name is
+    none.
+    """
+    bypass_proxies()
     try:
-        with urllib.request.urlopen(request, timeout=min(spec.timeout, 30.0)):
-            return
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code in (401, 403):
-            raise JobError(_refused(spec, error.code)) from None
-    except (OSError, ValueError) as error:
-        raise JobError(
-            f"Nothing answers at {spec.api_base} ({getattr(error, 'reason', error)}). Start the "
-            "server (`reno serve`, `vllm serve`) or name another endpoint with --api-base."
-        ) from None
+        return LM(spec)
+    except (ValueError, LMError) as error:
+        raise InputError(f"lm.model {spec.model!r} cannot be used: {error}.") from error
 
 
-def explain(error: Exception, lm: dspy.BaseLM) -> str:
-    """A failure of `lm` in plain words, without keys."""
-    where = f" ({lm.kwargs['api_base']})" if lm.kwargs.get("api_base") else ""
-    text = _hide_keys(getattr(error, "message", None) or str(error), lm.kwargs.get("api_key"))
-    if isinstance(error, ContextWindowExceededError):
-        return f"The prompt and the longest answer exceed the model's context: {text}"
-    if isinstance(error, LMNotConfiguredError):
-        names = " or ".join(f"${name}" for name in getattr(error, "env_keys", ()))
-        where = f" in {names}" if names else ""
-        return f"{lm.model} needs a key: put it{where} or in the variable that api_key_env names."
-    if isinstance(error, LMTimeoutError) or "timed out" in text:
-        return f"The endpoint{where} gave no answer in time: {text}"
-    if isinstance(error, LMTransportError):
-        return f"The endpoint{where} cannot be reached: {text}"
-    if isinstance(error, LMAuthError):
-        return f"The endpoint{where} refused the key: {text}"
-    if isinstance(error, LMRateLimitError):
-        return f"The endpoint{where} limits the rate: {text}"
-    if isinstance(error, LMError):
-        status = f"HTTP {error.status}" if error.status else type(error).__name__
-        return f"The endpoint{where} failed ({status}): {text}"
-    return f"{type(error).__name__}: {text}"
+def connection(spec: LMSpec) -> tuple[str, dict[str, str]]:
+    """Base address and headers with which the endpoint of `spec` is asked. Raises as `make_lm`."""
+    key = {"Authorization": f"Bearer {_key(spec)}"} if _key(spec) else {}
+    return _address(spec) or "", key | _headers(spec)
+
+
+class _Pause:
+    """A time before which no request is sent, shared by all copies of an LM, in whatever thread."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+        self._until = 0.0
+        self._lock = threading.Lock()
+
+    def begin(self, seconds: float) -> None:
+        """Pause for so long from now, unless a longer pause is on."""
+        with self._lock:
+            now = time.monotonic()
+            is_news = now >= self._until and seconds >= _WORTH_TELLING
+            self._until = max(self._until, now + seconds)
+        if is_news:
+            say(
+                f"The endpoint of {self._model} limits the rate; waiting {seconds:,.0f} s, as it asks."
+            )
+
+    async def over(self) -> None:
+        """Wait for the end of the pause."""
+        while (left := self._until - time.monotonic()) > 0:
+            await asyncio.sleep(left)
+
+
+def _wait_after(error: LMError, attempt: int) -> float:
+    """Seconds to wait before another try: what the endpoint asks for, else 1, 2, 4, ... 60."""
+    if error.retry_after is not None:
+        return float(error.retry_after)
+    return min(2.0**attempt, _LONGEST_BACKOFF)
 
 
 def _key(spec: LMSpec) -> str | None:
@@ -132,15 +170,65 @@ def _key(spec: LMSpec) -> str | None:
         raise InputError(
             f"The key of {spec.model} is expected in ${spec.api_key_env}, which is not set."
         )
+    keep_secret(key)
     return key
 
 
-def _refused(spec: LMSpec, status: int) -> str:
-    source = f"the key in ${spec.api_key_env}" if spec.api_key_env else "a request without a key"
-    return f"{spec.api_base} refused {source} (HTTP {status}). Set api_key_env to its variable."
+def _headers(spec: LMSpec) -> dict[str, str]:
+    """The headers of `spec` with their variables filled in; user and password of its address as one."""
+    headers = _basic_authorization(spec)
+    for name, value in spec.headers.items():
+        try:
+            headers[name] = Template(value).substitute(os.environ)
+        except (KeyError, ValueError) as error:
+            raise InputError(
+                f"Header {name} of {spec.model}: {error} is no environment variable that is set. A "
+                "dollar sign itself is written $$."
+            ) from None
+        if "$" in value or names_a_secret(name):
+            keep_secret(headers[name])
+    return headers
 
 
-def _hide_keys(text: str, key: str | None) -> str:
-    if key and key != _NO_KEY:
-        text = text.replace(key, "***")
-    return _SECRET.sub("***", " ".join(text.split()))[:500]
+def _basic_authorization(spec: LMSpec) -> dict[str, str]:
+    address = urlsplit(spec.api_base or "")
+    if address.username is None:
+        return {}
+    user, password = unquote(address.username), unquote(address.password or "")
+    for secret in (password, address.password):
+        keep_secret(secret)
+    encoded = base64.b64encode(f"{user}:{password}".encode()).decode()
+    return {"Authorization": f"Basic {encoded}"}
+
+
+def _address(spec: LMSpec) -> str | None:
+    """The base address without user and password."""
+    if spec.api_base is None:
+        return None
+    address = urlsplit(spec.api_base)
+    return address._replace(netloc=address.netloc.rpartition("@")[2]).geturl()
+
+
+class _Background:
+    """One event loop in a thread of its own, for calls from other threads."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        threading.Thread(target=self.loop.run_forever, name="lm-calls", daemon=True).start()
+
+
+_background: _Background | None = None
+_starting = threading.Lock()
+
+
+def _in_background(call: Coroutine[Any, Any, T]) -> T:
+    """The result of `call`, run with the caller's context; cancelled when the caller is interrupted."""
+    global _background
+    with _starting:
+        _background = _background or _Background()
+    future = asyncio.run_coroutine_threadsafe(call, _background.loop)
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise

@@ -42,5 +42,5 @@ def from_options(options: SystemOptions, _log: Path) -> LMSystem:
     given = {"api_base": options.api_base, "max_tokens": options.max_tokens}
     update = {key: value for key, value in given.items() if value is not None}
     prompt = prompts.load(options.prompt or recipe.prompt)
-    spec = recipe.lm.model_copy(update=update)
+    spec = recipe.lm.changed(**update)
     return LMSystem(recipe.name, spec, prompt, recipe.concurrency, options.constrain)

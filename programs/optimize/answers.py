@@ -16,9 +16,9 @@ from typing import Any
 import dspy
 from dspy.utils.exceptions import LMError
 
-from programs.annotate import last_usage
 from programs.chat_format import PlainAdapter
-from programs.lm import ENDPOINT_ERRORS, explain
+from programs.reply import last_usage
+from programs.trouble import ENDPOINT_ERRORS, explain
 from reno_dspy.base.errors import JobError
 from reno_dspy.base.failures import FailureBudget
 from reno_dspy.base.files import digest_json

@@ -15,10 +15,10 @@ from typing import Any
 import dspy
 from dspy.utils.exceptions import LMError
 
-from programs.annotate import last_usage
 from programs.chat_format import PlainAdapter
-from programs.lm import explain
 from programs.optimize.answers import Answers, Spent, add_up
+from programs.reply import last_usage
+from programs.trouble import explain
 from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.jats.thoughts import without_thoughts
 

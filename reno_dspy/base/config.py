@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -36,16 +36,36 @@ def resolve(
 ) -> ConfigT:
     """The configuration from `file`, overridden by `flags` (None = not given), then by `sets`.
 
-    Raises InputError naming the file or option and each key that is unknown, missing or wrong.
+    Raises InputError naming each key that is unknown, missing or wrong, and the file or the option that
+    it comes from.
     """
     values = read_yaml(file) if file else {}
-    values |= {name: value for name, value in (flags or {}).items() if value is not None}
+    sources = dict.fromkeys(values, f"In {file}")
+    for name, value in (flags or {}).items():
+        if value is not None:
+            values[name] = value
+            sources[name] = f"In --{name.replace('_', '-')}"
     for assignment in sets:
         _assign(values, assignment)
+        sources[assignment.partition("=")[0]] = f"In --set {assignment}"
+    return validate(model, values, sources, f"In {file}" if file else "In the options")
+
+
+def validate(
+    model: type[ConfigT],
+    values: Mapping[str, Any],
+    sources: Mapping[str, str] | None = None,
+    where: str = "In the options",
+) -> ConfigT:
+    """The configuration with these `values`.
+
+    `sources` says where the value of a dotted key comes from, `where` the same for all others. Raises
+    InputError as `resolve` does.
+    """
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise InputError(_explain(error, model, file)) from None
+        raise InputError(_explain(error, model, sources or {}, where)) from None
 
 
 def read_yaml(file: Path) -> dict[str, Any]:
@@ -93,24 +113,41 @@ def _model_at(model: type[BaseModel], path: Sequence[int | str]) -> type[BaseMod
     """The nested model that `path` leads to, as far as models go."""
     for name in path:
         field = model.model_fields.get(str(name))
-        if field is None or not isinstance(field.annotation, type):
+        kinds = [field.annotation, *get_args(field.annotation)] if field else []
+        inner = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
+        if not inner:
             break
-        if not issubclass(field.annotation, BaseModel):
-            break
-        model = field.annotation
+        model = inner[0]
     return model
 
 
-def _explain(error: ValidationError, model: type[Config], file: Path | None) -> str:
-    where = f"In {file}" if file else "In the options"
-    lines = []
+def _explain(
+    error: ValidationError, model: type[Config], sources: Mapping[str, str], where: str
+) -> str:
+    problems: dict[str, list[str]] = {}
     for problem in error.errors():
-        key = ".".join(str(part) for part in problem["loc"]) or "(all)"
+        key = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
             known = ", ".join(sorted(_model_at(model, problem["loc"][:-1]).model_fields))
-            lines.append(f"  {key}: unknown option. Known here: {known}.")
+            said = f"unknown option. Known here: {known}."
         elif problem["type"] == "missing":
-            lines.append(f"  {key}: required (--{key.replace('_', '-')}).")
+            option = f"--set {key}=VALUE" if "." in key else f"--{key.replace('_', '-')}"
+            said = f"required ({option})."
+        elif problem["type"] == "value_error":
+            said = f"{problem['msg'].removeprefix('Value error, ')}."
         else:
-            lines.append(f"  {key}: {problem['msg']} (got {problem['input']!r}).")
-    return f"{where}:\n" + "\n".join(lines)
+            said = f"{problem['msg']} (got {problem['input']!r})."
+        source = _source(problem["loc"], sources) or where
+        problems.setdefault(source, []).append(f"  {key or '(all)'}: {said}")
+    return "\n".join(f"{source}:\n" + "\n".join(lines) for source, lines in problems.items())
+
+
+def _source(place: Sequence[int | str], sources: Mapping[str, str]) -> str | None:
+    """Where the value at `place` comes from: of its key, else of what gave its group or is in it."""
+    for length in range(len(place), 0, -1):
+        key = ".".join(map(str, place[:length]))
+        inside = (name for name in sources if name.startswith(f"{key}."))
+        found = sources.get(key) or next((sources[name] for name in inside), None)
+        if found:
+            return found
+    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,6 +15,13 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+
+from reno_dspy.base.secrets import redact
+
+
+def say(line: str) -> None:
+    """Tell the user something in one line on standard error, above a bar that is shown."""
+    print(f"reno: {redact(line)}", file=sys.stderr)
 
 
 class Bar:

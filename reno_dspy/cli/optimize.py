@@ -126,12 +126,12 @@ def _language_models(config: OptimizeConfig) -> Iterator[tuple[LMSpec, LMSpec]]:
             spec = LMSpec(model=f"openai/{endpoint.model}", api_base=endpoint.api_base)
             yield choose_lms(config, spec)
         return
-    from programs.lm import check_endpoint
+    from programs.preflight import check_endpoint
     from programs.systems import load_recipe
 
     spec = load_recipe(config.student).lm
     if config.api_base is not None:
-        spec = spec.model_copy(update={"api_base": config.api_base})
+        spec = spec.changed(api_base=config.api_base)
     specs = choose_lms(config, spec)
     for one in specs:
         check_endpoint(one)
@@ -141,11 +141,5 @@ def _language_models(config: OptimizeConfig) -> Iterator[tuple[LMSpec, LMSpec]]:
 def choose_lms(config: OptimizeConfig, student: LMSpec) -> tuple[LMSpec, LMSpec]:
     """The student's specification as the options change it, and the reflection LM's."""
     if config.max_tokens is not None:
-        student = student.model_copy(update={"max_tokens": config.max_tokens})
-    reflection = config.reflection or student.model_copy(update={"temperature": 1.0})
-    if config.reflection_lm is not None:
-        # The student's endpoint is not that of another model.
-        other = LMSpec(model=config.reflection_lm, temperature=1.0, max_tokens=None)
-        options = config.reflection or other
-        reflection = options.model_copy(update={"model": config.reflection_lm})
-    return student, reflection
+        student = student.changed(max_tokens=config.max_tokens)
+    return student, config.reflection or student.changed(temperature=1.0)

@@ -13,18 +13,24 @@ import dspy
 import pytest
 from dspy.lm15 import Message, Request, Response, Usage
 
+from programs.preflight import REFERENCE, TITLE
+from tests.programs.faulty import FaultyEndpoint
+
 Answer = Callable[[dict[str, Any]], "tuple[int, Any]"]
+TRIALS = (REFERENCE, TITLE, f"References\n{REFERENCE}")
 
 
 class Endpoint:
     """`answer(body) -> (status, text or JSON)` decides; `requests` keeps what was received.
 
-    Status 0 is no answer: the connection ends.
+    Status 0 is no answer: the connection ends. A job's trial request is answered by itself and kept in
+    `trials`.
     """
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
         self.requests: list[dict[str, Any]] = []
+        self.trials: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         owner = self
 
@@ -36,9 +42,10 @@ class Endpoint:
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                owner.requests.append(body)
+                is_trial = body["messages"][-1]["content"] in TRIALS
+                (owner.trials if is_trial else owner.requests).append(body)
                 owner.headers.append({k.lower(): v for k, v in self.headers.items()})
-                status, content = owner.answer(body)
+                status, content = (200, "<mixed-citation/>") if is_trial else owner.answer(body)
                 if status == 0:
                     self.close_connection = True
                     return
@@ -127,3 +134,11 @@ def scripted() -> Callable[[Callable[[str, str], str]], tuple[dspy.LM, ScriptedE
         return dspy.LM("scripted/student", engine=engine, cache=False, num_retries=0), engine
 
     return make
+
+
+@pytest.fixture
+def faulty() -> Iterator[FaultyEndpoint]:
+    """An endpoint with every fault; the right answer is a constant annotation."""
+    server = FaultyEndpoint(lambda body: "<mixed-citation>A ref.</mixed-citation>")
+    yield server
+    server.close()

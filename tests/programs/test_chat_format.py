@@ -10,6 +10,7 @@ import pytest
 from programs.annotate import AnnotateReference
 from programs.chat_format import PlainAdapter, render_messages
 from programs.prompts import Demo, Prompt, load
+from programs.reply import NoContent
 
 REFERENCE = "  Odd  reference: {braces} <tags> & [[ ## reference ## ]]\nsecond line "
 
@@ -38,10 +39,12 @@ def test_dspy_sends_what_render_messages_says(name: str, scripted: Any) -> None:
     assert answer.annotation == " <a>whole\n completion</a> "
 
 
-def test_an_empty_completion_is_an_answer(endpoint: Any) -> None:
+def test_an_empty_completion_is_an_answer_only_where_it_may_be(endpoint: Any) -> None:
     server = endpoint(lambda body: (200, ""))
     lm = dspy.LM("hosted_vllm/m", api_base=server.url, api_key="none", cache=False)
-    with dspy.context(lm=lm, adapter=PlainAdapter()):
-        answer = AnnotateReference(load("zero-shot"))(reference="x")
-    assert answer.annotation == ""
-    assert len(server.requests) == 1
+    program = AnnotateReference(load("zero-shot"))
+    with dspy.context(lm=lm, adapter=PlainAdapter()), pytest.raises(NoContent, match="is empty"):
+        program(reference="x")
+    with dspy.context(lm=lm, adapter=PlainAdapter(may_be_empty=True)):
+        assert program(reference="x").annotation == ""
+    assert len(server.requests) == 2

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 import time
 from typing import Any
 
 import pytest
+from dspy.clients.lm import _is_openai_reasoning_model
 
 from programs.annotate import LMSystem
-from programs.lm import LMSpec, check_endpoint, make_lm
+from programs.config import is_reasoning_model
+from programs.lm import LMSpec, make_lm
+from programs.preflight import check_endpoint
 from programs.prompts import load
+from reno_dspy.base.config import validate
 from reno_dspy.base.errors import InputError, JobError
+from reno_dspy.jats.citation import read
 from reno_dspy.systems import Completion
+from tests.programs.faulty import FaultyEndpoint
 
 
 def annotate(spec: LMSpec, *references: str) -> list[Completion]:
@@ -64,7 +71,7 @@ def test_truncation_is_told(endpoint: Any) -> None:
 
 
 def test_transient_failures_are_retried(endpoint: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("dspy.clients.execution._delay", lambda exc, attempt: 0.0)
+    monkeypatch.setattr("programs.lm._wait_after", lambda error, attempt: 0.0)
     answers = [(500, {"error": "no"}), (429, {"error": "slower"}), (200, "ok")]
     server = endpoint(lambda body: answers.pop(0))
     (answer,) = annotate(LMSpec(model="hosted_vllm/m", api_base=server.url))
@@ -142,6 +149,150 @@ def test_a_public_api_without_its_key(monkeypatch: Any) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     (answer,) = annotate(LMSpec(model="openai/gpt-4o", num_retries=0))
     assert str(answer.error).startswith("openai/gpt-4o needs a key: put it in $OPENAI_API_KEY or")
+
+
+@pytest.mark.parametrize(
+    ("mode", "says"),
+    [
+        ("nochoices", "choices"),
+        ("null", "null"),
+        ("refusal", "refused: I can't help with that"),
+        ("filter", "content filter"),
+        ("cutthought", "cut off before it began"),
+        ("openthought", "cut off before it began"),
+        ("allthought", "stands in the reply's reasoning"),
+        ("empty", "is empty"),
+    ],
+)
+@pytest.mark.parametrize("headers", [{}, {"X-Gateway": "a"}])  # with headers, litellm asks
+def test_a_reply_without_an_answer_is_a_failure_with_its_reason(
+    mode: str, says: str, headers: dict[str, str], faulty: FaultyEndpoint
+) -> None:
+    spec = LMSpec(model="openai/m", api_base=faulty.url(mode), headers=headers, num_retries=0)
+    (answer,) = annotate(spec)
+    assert says in str(answer.error)
+    assert answer.text == ""
+    if not headers or mode != "nochoices":  # litellm raises on that, and tells no tokens
+        assert (answer.prompt_tokens, answer.completion_tokens) == (11, 7)
+
+
+@pytest.mark.parametrize(
+    "mode", ["think", "thinkend", "reasoning", "503once", "429once", "resetonce"]
+)
+@pytest.mark.parametrize("headers", [{}, {"X-Gateway": "a"}])
+def test_an_answer_with_something_around_it_is_read(
+    mode: str, headers: dict[str, str], faulty: FaultyEndpoint, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("programs.lm._wait_after", lambda error, attempt: 0.0)
+    spec = LMSpec(model="openai/m", api_base=faulty.url(mode), headers=headers)
+    (answer,) = annotate(spec)
+    assert answer.error is None
+    assert read(answer.text).text == "A ref."
+
+
+def test_the_timeout_bounds_the_whole_answer(faulty: FaultyEndpoint) -> None:
+    spec = LMSpec(model="openai/m", api_base=faulty.url("drip"), timeout=0.5, num_retries=0)
+    (answer,) = annotate(spec)
+    assert "no whole answer in time (timeout: 0.5 s)" in str(answer.error)
+
+
+def test_a_wait_for_a_rate_limit_is_told_and_shared(
+    faulty: FaultyEndpoint, monkeypatch: Any, capsys: Any
+) -> None:
+    monkeypatch.setattr("programs.lm._WORTH_TELLING", 0.5)
+    system = LMSystem(
+        "t", LMSpec(model="openai/m", api_base=faulty.url("429once")), load("zero-shot")
+    )
+
+    async def everything() -> list[list[Completion]]:
+        return await asyncio.gather(*(system.annotate([str(n)]) for n in range(8)))
+
+    assert not any(one.error for (one,) in asyncio.run(everything()))
+    # Those that are refused while a pause is on say nothing more.
+    assert 1 <= capsys.readouterr().err.count("limits the rate; waiting 1 s") < 8
+
+
+def test_a_wait_that_is_too_long_is_a_failure(faulty: FaultyEndpoint) -> None:
+    (answer,) = annotate(LMSpec(model="openai/m", api_base=faulty.url("429"), max_wait=60))
+    assert "asks to wait 3,600 s; max_wait is 60 s" in str(answer.error)
+    assert len(faulty.requests) == 1
+
+
+def test_libraries_advice_is_not_handed_on(faulty: FaultyEndpoint, monkeypatch: Any) -> None:
+    monkeypatch.setenv("GATEWAY_KEY", "gateway-key-1")
+    for mode, name, says in (
+        ("unauthorized", None, "a request without a key (name its variable as api_key_env"),
+        (
+            "unauthorized",
+            "GATEWAY_KEY",
+            "refused the key in $GATEWAY_KEY: Incorrect API key provided",
+        ),
+        ("429", None, "limits the rate: Rate limit reached (it asks"),
+        ("quota", None, "has no credit left: You exceeded your quota"),
+        ("temperature", None, "(temperature: null leaves it out)"),
+        ("max_tokens", None, "(max_tokens: null leaves it out)"),
+        ("context", None, "(lower max_tokens, or serve"),
+    ):
+        (answer,) = annotate(LMSpec(model="openai/m", api_base=faulty.url(mode), api_key_env=name))
+        assert says in str(answer.error)
+        assert not re.search("OPENAI_API_KEY|lm15|litellm|To fix", str(answer.error))
+
+
+def test_headers_are_sent_with_their_variables(faulty: FaultyEndpoint, monkeypatch: Any) -> None:
+    monkeypatch.setenv("GATEWAY_KEY", "gateway-key-1")
+    spec = LMSpec(model="openai/m", api_base=faulty.url("right"),
+                  headers={"X-Gateway": "key ${GATEWAY_KEY}", "X-Team": "cats"})  # fmt: skip
+    (answer,) = annotate(spec)
+    assert answer.error is None
+    assert faulty.headers[-1]["x-gateway"] == "key gateway-key-1"
+    assert faulty.headers[-1]["x-team"] == "cats"
+    shown = str(spec.model_dump()) + str(LMSystem("t", spec, load("zero-shot")).identity())
+    assert "gateway-key-1" not in shown
+
+
+def test_a_header_without_its_variable_is_named() -> None:
+    with pytest.raises(InputError, match=r"Header X-Gateway of openai/m: 'NO_SUCH_VARIABLE' is no"):
+        make_lm(LMSpec(model="openai/m", headers={"X-Gateway": "$NO_SUCH_VARIABLE"}))
+
+
+def test_user_and_password_of_an_address_are_sent_and_hidden(faulty: FaultyEndpoint) -> None:
+    address = faulty.url("unauthorized").replace("://", "://me:hunter%402pass@")
+    spec = LMSpec(model="openai/m", api_base=address, num_retries=0)
+    (answer,) = annotate(spec)
+    assert faulty.headers[-1]["authorization"] == "Basic bWU6aHVudGVyQDJwYXNz"
+    assert not re.search("hunter.*2pass", f"{answer} {spec.model_dump()}")
+    assert check_endpoint(spec) == ("one", "other")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"model": "openai/m", "api_base": "http://h/v1?key=abc"}, "api_base takes no query"),
+        ({"model": "openai/gpt-5", "temperature": 0.0}, "openai/gpt-5 takes no temperature"),
+    ],
+)
+def test_options_that_no_endpoint_takes(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        validate(LMSpec, options)
+    with pytest.raises(InputError, match=says):
+        LMSpec(model="openai/m").changed(**options)
+
+
+@pytest.mark.parametrize("model", ["openai/gpt-5", "openai/o3-mini", "openai/openai/gpt-5.1-nano"])
+def test_a_reasoning_model_is_asked_as_it_wants(model: str, faulty: FaultyEndpoint) -> None:
+    for limit in ({}, {"max_tokens": 2000}):
+        spec = LMSpec(model=model, api_base=faulty.url("right"), **limit)
+        (answer,) = annotate(spec)
+        assert answer.error is None
+        sent = faulty.requests[-1]
+        assert "temperature" not in sent
+        assert sent.get("max_completion_tokens") == limit.get("max_tokens")
+
+
+def test_reasoning_models_are_those_of_dspy() -> None:
+    for model in ("gpt-5", "gpt-5-mini", "gpt-5.6-luna", "gpt-5-chat-latest", "o1", "o3-mini",
+                  "o4-mini-2025-04-16", "gpt-4o", "gpt-oss-20b", "o2", "foo1"):  # fmt: skip
+        assert is_reasoning_model(f"openai/{model}") == _is_openai_reasoning_model(model)
 
 
 def test_no_key_goes_to_a_local_server(endpoint: Any, monkeypatch: Any) -> None:

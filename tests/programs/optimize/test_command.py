@@ -239,5 +239,5 @@ def test_which_reflection_lm_is_asked() -> None:
         model="openai/gpt-5", temperature=1.0, max_tokens=None
     )
     options = {"model": "hosted_vllm/big", "api_base": "http://other/v1", "max_tokens": 900}
-    assert pair(reflection=options)[1] == LMSpec.model_validate(options)
+    assert pair(reflection=options)[1] == LMSpec.model_validate(options | {"temperature": 1.0})
     assert pair(reflection=options, reflection_lm="hosted_vllm/x")[1].model == "hosted_vllm/x"

@@ -58,6 +58,38 @@ def test_a_wrong_file_is_answered_with_file_and_key(
     assert str(file) in str(caught.value)
 
 
+class Outer(Config):
+    data: str = "d"
+    job: Job | None = None
+
+
+@pytest.mark.parametrize(
+    ("flags", "sets", "message"),
+    [
+        (
+            {},
+            ["job.steps=3"],
+            r"^In --set job.steps=3:\n  job.data: required \(--set job.data=VALUE\)\.$",
+        ),
+        (
+            {},
+            ["job={steps: 0}"],
+            r"^In --set job={steps: 0}:\n  job.data: .*\n  job.steps: .*got 0\)\.$",
+        ),
+        ({}, ["job.step=3"], r"Known here: data, keep, kind, lora, out, steps\."),
+        ({"data": 3}, [], r"^In --data:\n  data: .*got 3\)\.$"),
+        ({}, ["jobs=1"], r"^In --set jobs=1:\n  jobs: unknown option. Known here: data, job\.$"),
+    ],
+)
+def test_a_wrong_option_is_not_blamed_on_the_file(
+    tmp_path: Path, flags: dict[str, object], sets: list[str], message: str
+) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text("data: x\n")
+    with pytest.raises(InputError, match=message):
+        resolve(Outer, file, flags, sets)
+
+
 def test_a_missing_recipe_lists_those_that_ship(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text("data: x\n")
     assert find_recipe("small", tmp_path) == tmp_path / "small.yaml"

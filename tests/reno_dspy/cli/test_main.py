@@ -129,11 +129,7 @@ def test_the_crf_is_evaluated_scored_and_annotates(reno: Reno, tmp_path: Path, p
     words = ("annotate", "-", "--system", "crf", "--out", "refs.xml")
     done = reno(*words, stdin="Ito K. Foxes. 2001.\n\n")
     assert done.returncode == 0, done.stderr
-    written = (tmp_path / "refs.xml").read_text()
-    assert "<year>2001</year>" in written
-    assert (
-        reno("annotate", "-", "--system", "crf", stdin="Ito K. Foxes. 2001.\n\n").stdout == written
-    )
+    assert "<year>2001</year>" in (tmp_path / "refs.xml").read_text()
 
 
 def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
