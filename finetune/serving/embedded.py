@@ -20,6 +20,7 @@ from programs import prompts
 from programs.annotate import LMSystem
 from programs.lm import LMSpec
 from reno_dspy.base.errors import InputError
+from reno_dspy.base.extras import require
 from reno_dspy.systems import Completion
 from reno_dspy.systems.options import SystemOptions
 
@@ -61,6 +62,8 @@ class EmbeddedSystem:
 
         The base is what `smollm2-135m` names, with an adapter it is `embedded`.
         """
+        # The server, a process of its own, needs more than this one.
+        require("serve", f"--system {options.system}")
         adapter = None if options.system == EMBEDDED else options.adapter or SHIPPED
         return cls(adapter, options.prompt, options.max_tokens, log)
 

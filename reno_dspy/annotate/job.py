@@ -45,8 +45,11 @@ class AnnotateConfig(SystemOptions):
     )
 
     input: str = Field(description="References, one a line (- is standard input), or a PDF.")
-    out: Path = Field(description="File to write; an unfinished job for it is resumed.")
-    system: str = Field("tagger", description="System, as in `reno evaluate`.")
+    out: Path = Field(
+        Path("-"),
+        description="File to write (- is standard output); an unfinished job for a file is resumed.",
+    )
+    system: str = Field("tagger", description="A system or a recipe (see below), or a file.")
     format: Form = Field("jats", description="JATS <ref-list>, JSON lines, or CSL-JSON.")
     max_errors: MaxErrors = MAX_ERRORS
 

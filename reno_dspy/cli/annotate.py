@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -23,15 +25,35 @@ from reno_dspy.cli.systems import SystemCommand, open_system
 def command(config: AnnotateConfig, *, fresh: bool) -> None:
     """Annotate the references of INPUT, one a line (- is standard input), or those of a PDF.
 
-    Writes to --out a JATS <ref-list> (valid, every reference in its own words), JSON lines (what the
-    system said, word for word) or CSL-JSON. The same command resumes.
+    Writes a JATS <ref-list> (valid, every reference in its own words), JSON lines (the system's answers
+    as they came) or CSL-JSON. With --out, running the same command again resumes an unfinished job.
     """
-    log = config.out.with_name(f"{config.out.name}.server.log")
     if Path(config.input).exists() and config.out.exists() and config.out.samefile(config.input):
         raise InputError(f"--out {config.out} is the input itself; name another file.")
-    with _references(config.input) as (references, known), open_system(config, log) as system:
-        total, failed = annotate(config, system, references, total=known, fresh=fresh)
-    click.echo(f"{total} references to {config.out}, {failed} of them not annotated.", err=True)
+    with _file_for(config) as out:
+        job = config.model_copy(update={"out": out})
+        log = out.with_name(f"{out.name}.server.log")
+        with _references(config.input) as (references, known), open_system(job, log) as system:
+            total, failed = annotate(job, system, references, total=known, fresh=fresh)
+    where = "" if out != config.out else f": {out}"
+    click.echo(f"Annotated {total - failed} of {total} references{where}", err=True)
+
+
+@contextmanager
+def _file_for(config: AnnotateConfig) -> Iterator[Path]:
+    """The file to write; for standard output, one whose content goes there at the end.
+
+    A job that fails leaves that file's folder, with its answers and the log of its server.
+    """
+    if config.out != Path("-"):
+        yield config.out
+        return
+    folder = Path(tempfile.mkdtemp(prefix="reno-annotate-"))
+    yield folder / "references"
+    with open(folder / "references", "rb") as file:
+        shutil.copyfileobj(file, sys.stdout.buffer)
+    sys.stdout.flush()
+    shutil.rmtree(folder)
 
 
 @contextmanager

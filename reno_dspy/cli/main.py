@@ -14,6 +14,7 @@ import click
 
 from reno_dspy import __version__
 from reno_dspy.base.errors import RenoError
+from reno_dspy.base.extras import explained, require
 from reno_dspy.base.loopback import bypass_proxies
 from reno_dspy.base.secrets import redact
 
@@ -38,6 +39,17 @@ COMMANDS = {
     "demo": "Build, evaluate, optimize, fine-tune and compare on the sample corpus.",
 }
 
+# Commands that do nothing without one of the extras of an installation.
+EXTRAS = {
+    "optimize": "lm",
+    "finetune": "tune",
+    "serve": "serve",
+    "leaderboard": "track",
+    "lineage": "track",
+    "runs": "track",
+    "ui": "track",
+}
+
 
 class LazyGroup(click.Group):
     """Imports a command's module only when that command runs."""
@@ -53,6 +65,16 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"reno_dspy.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command that was named. Raises InputError when it lacks an optional package."""
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            name = ctx.invoked_subcommand or ""
+            if name in EXTRAS:
+                require(EXTRAS[name], f"reno {name}")
+            raise explained(error) or error from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing any of them."""

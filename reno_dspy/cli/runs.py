@@ -20,11 +20,13 @@ def log(run_dir: Path) -> None:
     For runs made with --no-tracking, and for those whose tracking server went away.
     """
     from reno_dspy.base.errors import InputError
+    from reno_dspy.base.extras import require
     from tracking.mlflow_tracker import log_run_dir
     from tracking.store import public_uri, store_uri
 
     if not run_dir.is_dir():
         raise InputError(f"{run_dir} is no directory; name the --out directory of a job.")
+    require("track", "reno runs log")
     run = log_run_dir(run_dir)
     click.echo(f"{run_dir} is run {run} in {public_uri(store_uri())}.")
 

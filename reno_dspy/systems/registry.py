@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reno_dspy.base.errors import InputError
+from reno_dspy.base.extras import require
 from reno_dspy.systems import ClosableSystem, System
 
 if TYPE_CHECKING:
@@ -31,11 +32,15 @@ Factory = Callable[["SystemOptions", Path], System]
 
 @dataclass(frozen=True)
 class Entry:
-    """One system: its factory as `module:name`, a line for people, and the options that it takes."""
+    """One system: its factory as `module:name`, a line for people, the options that it takes.
+
+    `extra` names the part of an installation that it needs besides the core.
+    """
 
     factory: str
     about: str
     takes: frozenset[str] = frozenset()
+    extra: str | None = None
 
 
 SYSTEMS: Mapping[str, Entry] = {
@@ -43,6 +48,7 @@ SYSTEMS: Mapping[str, Entry] = {
         "finetune.tagger.system:Tagger.from_options",
         "labels every word with a small neural network: the lower layers of SmolLM2-135M",
         frozenset({"adapter"}),
+        "models",
     ),
     "tagger-e5": Entry(
         "reno_dspy.systems.tagger.model:Tagger.from_options",
@@ -57,11 +63,13 @@ SYSTEMS: Mapping[str, Entry] = {
         "finetune.serving.embedded:EmbeddedSystem.from_options",
         "SmolLM2-135M-Instruct with a LoRA adapter, which writes JATS token by token",
         frozenset({"adapter", "prompt", "max_tokens"}),
+        "serve",
     ),
     "smollm2-135m": Entry(
         "finetune.serving.embedded:EmbeddedSystem.from_options",
         "the same model without an adapter; the prompt shows it two examples",
         frozenset({"prompt", "max_tokens"}),
+        "serve",
     ),
     "grobid": Entry(
         "reno_dspy.systems.grobid.client:Grobid.from_options",
@@ -79,6 +87,7 @@ RECIPE = Entry(
     "programs.systems:from_options",
     "a language model at an OpenAI-compatible endpoint; recipes that ship are in programs/recipes/systems",
     frozenset({"prompt", "api_base", "max_tokens", "constrain"}),
+    "lm",
 )
 # Every kind of name that `--system` takes, in the order in which people are shown them.
 ROWS: Mapping[str, Entry] = {
@@ -105,18 +114,27 @@ def open_system(options: SystemOptions, log: Path) -> Iterator[System]:
     """The system that `options` name; what it has started ends with the context.
 
     A server that it starts writes to `log`. Raises InputError for an unknown name, for an option that
-    the system does not take, and for what the system itself cannot use.
+    the system does not take, for a missing package, and for what the system itself cannot use.
     """
-    entry = entry_of(options.system)
     check_options(options)
-    module, _, name = entry.factory.partition(":")
-    factory: Factory = attrgetter(name)(importlib.import_module(module))
-    system = factory(options, log)
+    try:
+        system = _factory(options.system)(options, log)
+    except ModuleNotFoundError:
+        extra = entry_of(options.system).extra
+        if extra:
+            require(extra, f"--system {options.system}", "--system crf works without it.")
+        raise
     try:
         yield system
     finally:
         if isinstance(system, ClosableSystem):
             system.close()
+
+
+def _factory(name: str) -> Factory:
+    module, _, function = entry_of(name).factory.partition(":")
+    factory: Factory = attrgetter(function)(importlib.import_module(module))
+    return factory
 
 
 def check_options(options: SystemOptions) -> None:
@@ -148,9 +166,10 @@ def flag(name: str) -> str:
 
 def markdown_table() -> str:
     """The table for the README."""
-    lines = ["| system | what it is | its options |", "|---|---|---|"]
+    lines = ["| system | what it is | its options | extra |", "|---|---|---|---|"]
     for row, entry in ROWS.items():
         names = " or ".join(f"`{name}`" for name in row.split(" or "))
         flags = " ".join(f"`{flag(name)}`" for name in sorted(entry.takes))
-        lines.append(f"| {names} | {entry.about} | {flags} |")
+        extra = f"`[{entry.extra}]`" if entry.extra else ""
+        lines.append(f"| {names} | {entry.about} | {flags} | {extra} |")
     return "\n".join(lines) + "\n"

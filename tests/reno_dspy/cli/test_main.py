@@ -129,7 +129,11 @@ def test_the_crf_is_evaluated_scored_and_annotates(reno: Reno, tmp_path: Path, p
     words = ("annotate", "-", "--system", "crf", "--out", "refs.xml")
     done = reno(*words, stdin="Ito K. Foxes. 2001.\n\n")
     assert done.returncode == 0, done.stderr
-    assert "<year>2001</year>" in (tmp_path / "refs.xml").read_text()
+    written = (tmp_path / "refs.xml").read_text()
+    assert "<year>2001</year>" in written
+    assert (
+        reno("annotate", "-", "--system", "crf", stdin="Ito K. Foxes. 2001.\n\n").stdout == written
+    )
 
 
 def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
