@@ -22,7 +22,7 @@ BASE = {"reno_dspy.base"}
 JATS = BASE | {"reno_dspy.jats"}
 DATA = JATS | {"reno_dspy.data"}
 SYSTEMS = DATA | {"reno_dspy.systems"}
-CORE = SYSTEMS | {"reno_dspy.build", "reno_dspy.measure", "reno_dspy.annotate", "reno_dspy.fetch"}
+CORE = SYSTEMS | {"reno_dspy.build", "reno_dspy.measure", "reno_dspy.annotating", "reno_dspy.fetch"}
 # Room -> the rooms that it may import. `reno_dspy.cli`, on top, may import all.
 ALLOWED = {
     "reno_dspy.base": set(),
@@ -32,7 +32,7 @@ ALLOWED = {
     "reno_dspy.build": DATA,
     "reno_dspy.systems": DATA,
     "reno_dspy.measure": SYSTEMS,
-    "reno_dspy.annotate": SYSTEMS,
+    "reno_dspy.annotating": SYSTEMS,
     "programs": CORE,
     "programs.optimize": CORE | {"programs"},
     "finetune": CORE | {"programs"},

@@ -14,7 +14,7 @@ from typing import IO
 
 import click
 
-from reno_dspy.annotate.job import AnnotateConfig, annotate, read_references
+from reno_dspy.annotating.job import AnnotateConfig, annotate, read_references
 from reno_dspy.base.errors import InputError
 from reno_dspy.cli.options import job_options
 from reno_dspy.cli.systems import SystemCommand, open_system

@@ -10,7 +10,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from reno_dspy.annotate.job import AnnotateConfig, annotate
+from reno_dspy.annotating.job import AnnotateConfig, annotate
 from reno_dspy.cli.annotate import _references
 from reno_dspy.cli.main import main
 from reno_dspy.jats.spans import ILLEGAL
