@@ -6,6 +6,7 @@ The encoder runs in onnxruntime or, while it is trained, in PyTorch.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 import numpy as np
@@ -18,7 +19,7 @@ from reno_dspy.systems.tagger.labels import Labels, joined
 from reno_dspy.systems.tagger.lattice import best_paths
 
 # Pieces of one pass, padding included. More would need memory and hardly less time.
-_PASS = 2_048
+_PASS = 1_024
 
 
 class Network(Protocol):
@@ -35,10 +36,16 @@ class Network(Protocol):
 
 
 class Labeller:
-    """A network with its vocabulary and labels; it reads at most `longest` pieces at once."""
+    """A network with its vocabulary and labels; it reads at most `longest` pieces at once.
 
-    def __init__(self, network: Network, pieces: Pieces, labels: Labels, longest: int) -> None:
+    The network is called by `workers` threads at the same time.
+    """
+
+    def __init__(
+        self, network: Network, pieces: Pieces, labels: Labels, longest: int, workers: int = 1
+    ) -> None:
         self._network, self._pieces, self._longest = network, pieces, longest
+        self._workers = ThreadPoolExecutor(workers, "tagger")
         self._names, self._labels, self._types = labels.names, labels.words, labels.types
 
     def annotate(self, references: Sequence[str]) -> list[str]:
@@ -60,12 +67,16 @@ class Labeller:
         count = len(self._names)
         words = [np.zeros((len(one.words), count), dtype=np.float32) for one in encoded]
         wholes = [np.zeros(count, dtype=np.float32) for _ in encoded]
-        for batch in _passes(order, [len(window.ids) for _, window in windows]):
-            chosen = [windows[at] for at in batch]
-            for (i, window), scores in zip(chosen, self._pass([w for _, w in chosen]), strict=True):
-                words[i][window.first : window.first + len(window.places)] = scores[1:]
+        passes = [
+            [windows[at] for at in batch]
+            for batch in _passes(order, [len(window.ids) for _, window in windows])
+        ]
+        found = self._workers.map(self._pass, [[window for _, window in one] for one in passes])
+        for batch, scores in zip(passes, found, strict=True):
+            for (i, window), one in zip(batch, scores, strict=True):
+                words[i][window.first : window.first + len(window.places)] = one[1:]
                 if not window.first:
-                    wholes[i] = scores[0]
+                    wholes[i] = one[0]
         return words, wholes
 
     def _pass(self, windows: Sequence[Window]) -> list[NDArray[np.float32]]:

@@ -68,7 +68,8 @@ def open_labeller(model: TaggerModel) -> Labeller:
     manifest = model.manifest
     network = OnnxNetwork(model.path / MODEL)
     labels = Labels(manifest.labels)
-    return Labeller(network, Pieces(model.path / TOKENIZER), labels, manifest.longest)
+    workers = len(os.sched_getaffinity(0))
+    return Labeller(network, Pieces(model.path / TOKENIZER), labels, manifest.longest, workers)
 
 
 class OnnxNetwork:
@@ -79,11 +80,10 @@ class OnnxNetwork:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = len(os.sched_getaffinity(0))
-        # Threads that spin between passes keep other processes off the cores.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        # The arena keeps the largest block of every shape; references come in many.
-        options.enable_cpu_mem_arena = False
+        # One thread for each pass: several passes at once scale better than threads inside of one.
+        options.intra_op_num_threads = 1
+        # More would fuse sums and norms into an operator that is slower (`finetune.training.export`).
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
         options.log_severity_level = 3
         try:
             self._session: Any = onnxruntime.InferenceSession(
