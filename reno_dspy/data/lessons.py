@@ -1,11 +1,16 @@
-"""What a pair teaches: its reference, and where in it the gold's values stand."""
+"""What a pair teaches: its reference, and where in it the gold's values stand.
+
+Every row that a model learns is made here, and cleaned: `reno_dspy.jats.clean`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from reno_dspy.data.dataset import Row
 from reno_dspy.jats.citation import MalformedXml
+from reno_dspy.jats.clean import clean_spans
 from reno_dspy.jats.spans import Span, project
 
 
@@ -14,7 +19,8 @@ class Lesson:
     """A reference, the places of its gold values and its publication type (None: not known).
 
     `missing` names the field of each value that was not found in the reference, `source` the platform
-    or collection whose habits of annotating the row follows.
+    or collection whose habits of annotating the row follows; `cleaned` counts the values that each rule
+    of cleaning changed.
     """
 
     plaintext: str
@@ -22,6 +28,7 @@ class Lesson:
     publication_type: str | None
     missing: tuple[str, ...] = ()
     source: str = ""
+    cleaned: Mapping[str, int] = field(default_factory=dict)
 
 
 def lesson_of(row: Row) -> Lesson | str:
@@ -34,5 +41,8 @@ def lesson_of(row: Row) -> Lesson | str:
         return "malformed_xml"
     except ValueError:
         return "illegal_character"
-    missing = tuple(field for field, _ in found.missing)
-    return Lesson(row.plaintext, found.spans, found.publication_type, missing, row.source)
+    made = clean_spans(row.plaintext, found.spans, found.publication_type)
+    missing = tuple(name for name, _ in found.missing)
+    return Lesson(
+        row.plaintext, made.spans, found.publication_type, missing, row.source, made.changes
+    )
