@@ -25,6 +25,7 @@ from reno_dspy.base.errors import InputError
 from reno_dspy.base.progress import bar
 from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
+from reno_dspy.data import lessons
 from reno_dspy.systems.tagger.manifest import TaggerModel
 
 CHECKPOINTS = "checkpoints"
@@ -46,6 +47,7 @@ def identity_of(config: FinetuneConfig, base: Base, data: TrainingData) -> dict[
     return config.identity() | {
         "base_revision": base.revision,
         "data_digest": [data.train.digest, data.dev.digest if data.dev.rows else None],
+        "lessons": lessons.VERSION,
     }
 
 

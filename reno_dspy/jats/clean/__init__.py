@@ -46,10 +46,10 @@ class Cleaned:
 
 
 def clean_spans(text: str, spans: Iterable[Span], publication_type: str | None = None) -> Cleaned:
-    """The disjoint `spans` of one reference, cleaned."""
+    """The disjoint `spans` of one reference, cleaned. Where gold says nothing, nothing is added."""
     current = sorted(spans)
     changes: Counter[str] = Counter()
-    for name, rule in RULES.items():
+    for name, rule in RULES.items() if current else ():
         changed = _disjoint(rule(text, current, publication_type))
         before, after = set(current), set(changed)
         changes[name] += max(len(before - after), len(after - before))

@@ -97,9 +97,10 @@ def marks(text: str, spans: Spans, _: str | None) -> Spans:
     """Volume, issue and pages are bare, without `v.`, `n.`, `pp.` and brackets."""
 
     def change(span: Span) -> Span:
-        bare = cut(text, stripped(text, span, ".,;:"), _MARKS[span.field])
-        unmatched = _ONE_BRACKET.fullmatch(value_of(text, bare))
-        return stripped(text, bare, "()[]") if unmatched else bare
+        bare = stripped(text, span, ".,;:")
+        if _ONE_BRACKET.fullmatch(value_of(text, bare)):
+            bare = stripped(text, bare, "()[]")
+        return cut(text, bare, _MARKS[span.field])
 
     return each(text, spans, _MARKS, change)
 

@@ -79,13 +79,12 @@ def edges(text: str, spans: Spans, _: str | None) -> Spans:
 def _unquoted(text: str, span: Span) -> Span:
     """Without the quotation marks around it, and what stands behind the closing one (`,” in`)."""
     value = value_of(text, span)
-    closing = _PAIRS.get(value[:1], "")
+    inside = value[:1] in _PAIRS
+    closing = _PAIRS.get(value[:1] if inside else text[span.start - 1 : span.start], "")
     last = max((value.rfind(mark) for mark in closing), default=-1)
-    if closing and last > 0 and len(value) - last <= 5 and value.count(value[0]) in (1, 2):
-        return replace(span, start=span.start + 1, end=span.start + last)
-    if closing and last <= 0 and text[span.end : span.end + 1] not in closing:
-        return span
-    if closing and last <= 0:
+    if last > 0 and len(value) - last <= 5 and sum(map(value.count, closing)) <= 1 + inside:
+        return replace(span, start=span.start + inside, end=span.start + last)
+    if inside and last <= 0 and text[span.end : span.end + 1] in closing:
         return replace(span, start=span.start + 1)
     if value[-1:] in _QUOTES and not any(mark in value[:-1] for mark in _QUOTES):
         return replace(span, end=span.end - 1)

@@ -67,20 +67,20 @@ def train(
     if (run_dir / MANIFEST).exists():
         return model
     run.data(data.ref(), "train")
-    lessons, unusable = _lessons(data.rows)
+    lessons = _lessons(data.rows)
     if not lessons:
         raise JobError(f"No row of {data.path} has a plain text on which its fields can be placed.")
     kept = _kept_fields(lessons, config.min_spans)
     _fit(lessons, kept, model, config)
-    manifest = _manifest(data, unusable, kept, model, config) | dict(measured(Crf(model)))
+    manifest = _manifest(data, lessons, kept, model, config) | dict(measured(Crf(model)))
     write_json(run_dir / MANIFEST, manifest)
     run.artifact(model)
     run.artifact(run_dir / MANIFEST)
     return model
 
 
-def _lessons(rows: Sequence[Row]) -> tuple[list[Lesson], int]:
-    """What can be learnt from, and how many rows cannot."""
+def _lessons(rows: Sequence[Row]) -> list[Lesson]:
+    """What the rows teach that can be used."""
     lessons = []
     with bar("Placing gold fields", len(rows)) as progress:
         for row in rows:
@@ -88,7 +88,7 @@ def _lessons(rows: Sequence[Row]) -> tuple[list[Lesson], int]:
             lesson = lesson_of(row)
             if isinstance(lesson, Lesson) and lesson.spans:
                 lessons.append(lesson)
-    return lessons, len(rows) - len(lessons)
+    return lessons
 
 
 def _kept_fields(lessons: Iterable[Lesson], min_spans: int) -> set[str]:
@@ -136,12 +136,16 @@ class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]
 
 
 def _manifest(
-    data: Dataset, unusable: int, kept: set[str], model: Path, config: TrainCrfConfig
+    data: Dataset, lessons: Sequence[Lesson], kept: set[str], model: Path, config: TrainCrfConfig
 ) -> dict[str, Any]:
+    cleaned: Counter[str] = Counter()
+    for lesson in lessons:
+        cleaned.update(lesson.cleaned)
     return {
         "model_sha256": sha256_file(model),
         "data": {"name": data.name, "digest": data.digest, "rows": len(data.rows)},
-        "rows_without_lesson": unusable,
+        "rows_without_lesson": len(data.rows) - len(lessons),
+        "cleaned_values": dict(sorted(cleaned.items())),
         "sources": dict(Counter(row.source for row in data.rows).most_common()),
         "licences": dict(Counter(row.licence or "unknown" for row in data.rows).most_common()),
         "fields": sorted(kept),

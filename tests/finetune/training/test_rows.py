@@ -86,6 +86,7 @@ def test_rows_that_cannot_be_used_are_counted_by_reason() -> None:
         "illegal_character": 1,
     }  # fmt: skip
     assert report.unplaced["year"] == 1
+    assert report.as_dict()["cleaned_values"] == {"labels": 1}
     assert len(make_rows([row(xml=absent)], load("brief"), complete_only=False)[0]) == 1
 
 

@@ -165,6 +165,7 @@ def test_training_writes_a_model_and_its_manifest(tmp_path: Path) -> None:
     manifest = json.loads((out / "crf.json").read_text())
     assert manifest["licences"] == {"CC BY 4.0": 40}
     assert manifest["rows_without_lesson"] == 1
+    assert manifest["cleaned_values"] == {}
     assert (
         manifest["figures"]["surname"]["recall"] == 97.5
     )  # one row of 40 has no plain text to find it in
