@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from rich.console import Console
 from rich.progress import (
@@ -17,6 +18,18 @@ from rich.progress import (
 )
 
 from reno_dspy.base.secrets import redact
+
+_hidden: ContextVar[bool] = ContextVar("_hidden", default=False)
+
+
+@contextmanager
+def no_bars() -> Iterator[None]:
+    """Show no bar inside: for callers from Python, which have an output of their own."""
+    token = _hidden.set(True)
+    try:
+        yield
+    finally:
+        _hidden.reset(token)
 
 
 def say(line: str) -> None:
@@ -62,7 +75,7 @@ def bar(description: str, total: int | None, done: int = 0) -> Iterator[Bar]:
     console = Console(stderr=True)
     if not console.is_terminal:
         console = Console(stderr=True, width=120)
-    with Progress(*columns, console=console) as progress:
+    with Progress(*columns, console=console, disable=_hidden.get()) as progress:
         shown = Bar(progress, description, total)
         if done:
             shown.advance(done)
