@@ -99,9 +99,11 @@ def ours(spec: LMSpec, train: list[Row], dev: list[Row], folder: Path) -> None:
     config = OptimizeConfig(
         data="-", out=folder / "ours", max_metric_calls=CALLS, minibatch=MINIBATCH, threads=THREADS
     )
-    run_dir = RunDir.open(config.out, "optimize", config.identity())
-    tracker = MlflowTracker(STORE)
-    with tracker.start("optimize", "x", run_dir=run_dir.path, config=config.identity()) as run:
+    tracker, options = MlflowTracker(STORE), config.identity()
+    with (
+        RunDir.open(config.out, "optimize", options, depends_on={}) as run_dir,
+        tracker.start("optimize", "x", run_dir=run_dir.path, config=options) as run,
+    ):
         lms = make_lm(spec), make_lm(spec)
         optimize(config, load("zero-shot"), train, dev, *lms, run_dir, run)
 

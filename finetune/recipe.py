@@ -6,11 +6,11 @@ The recipes that ship lie in `finetune/recipes`; the command line only overrides
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from reno_dspy.base.config import Config
+from reno_dspy.base.config import Config, Free
 from reno_dspy.data.noise import Noise
 
 RECIPES = Path(__file__).parent / "recipes"
@@ -75,18 +75,16 @@ class EncoderOptions(Config):
 class FinetuneConfig(Config):
     """Options of `reno finetune`."""
 
-    free: ClassVar[frozenset[str]] = frozenset({"out", "save_every"})
-
     base: str = Field(description="smollm2-135m, a model directory, or a hub id.")
     data: str = Field(description="Data set with train and dev, or one file, split by article.")
-    out: Path = Field(description="Run directory; an unfinished run there is resumed.")
+    out: Free[Path] = Field(description="Run directory; an unfinished run there is resumed.")
     prompt: str = Field("zero-shot", description="Prompt: a name that ships, or a prompt file.")
     limit: int | None = Field(None, ge=1, description="Train on that many rows, drawn by --seed.")
     seed: int = Field(0, description="Seed of order, draws, noise and initial weights.")
     epochs: float = Field(3.0, gt=0, description="Passes over the rows.")
     max_steps: int | None = Field(None, ge=1, description="Stop at that many steps instead.")
     max_length: int = Field(1024, ge=16, description="Longest row in tokens; longer are left out.")
-    save_every: int = Field(50, ge=1, description="Steps between two checkpoints.")
+    save_every: Free[int] = Field(50, ge=1, description="Steps between two checkpoints.")
     licences: tuple[str, ...] = Field((), description="Licences that rows must have; () is any.")
     complete_only: bool = Field(True, description="Leave out rows whose gold found no place.")
     thinking: bool | None = Field(None, description="Qwen3: False trains without thinking.")

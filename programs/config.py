@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, field_serializer, model_validator
 
-from reno_dspy.base.config import Config, validate
+from reno_dspy.base.config import Config, Free, validate
 from reno_dspy.base.failures import MAX_ERRORS, MaxErrors
 from reno_dspy.base.secrets import HIDDEN, redact
 
@@ -37,18 +37,14 @@ class LMSpec(Config):
     Credentials are named by their environment variables. Written out, a specification holds none.
     """
 
-    free: ClassVar[frozenset[str]] = frozenset(
-        {"out", "api_base", "api_key_env", "headers", "timeout", "num_retries", "max_wait"}
-    )
-
     model: str = Field(description="Route and model, such as openai/gpt-4o or hosted_vllm/NAME.")
-    api_base: str | None = Field(
+    api_base: Free[str | None] = Field(
         default=None, description="Base URL of an OpenAI-compatible endpoint."
     )
-    api_key_env: str | None = Field(
+    api_key_env: Free[str | None] = Field(
         default=None, description="Environment variable that holds the key."
     )
-    headers: dict[str, str] = Field(
+    headers: Free[dict[str, str]] = Field(
         default={}, description="Further HTTP headers; $NAME is that environment variable."
     )
     temperature: float | None = Field(
@@ -60,13 +56,13 @@ class LMSpec(Config):
         description="Longest answer, in tokens; null sends none (the default of gpt-5).",
     )
     seed: int | None = Field(default=None, description="Sampling seed, where the server takes one.")
-    timeout: float = Field(
+    timeout: Free[float] = Field(
         default=300.0, gt=0, description="Seconds that one whole answer may take."
     )
-    num_retries: int = Field(
+    num_retries: Free[int] = Field(
         default=4, ge=0, description="Retries of a request that failed transiently."
     )
-    max_wait: float = Field(
+    max_wait: Free[float] = Field(
         default=600.0,
         ge=0,
         description="Seconds that one answer may wait for rate limits and retries.",
@@ -159,12 +155,8 @@ class Budget(Config):
 class OptimizeConfig(Config):
     """A GEPA job."""
 
-    free: ClassVar[frozenset[str]] = frozenset(
-        {"out", "api_base", "threads", "final", "max_errors"}
-    )
-
     data: str = Field(description="Data set directory with the splits train and dev.")
-    out: Path = Field(description="Run directory.")
+    out: Free[Path] = Field(description="Run directory.")
     student: str = Field(
         default="embedded",
         description="System to optimize: embedded (the small model, bare) or a recipe.",
@@ -173,7 +165,7 @@ class OptimizeConfig(Config):
         default="annotate", description="What to optimize: annotation, or extraction from articles."
     )
     prompt: str = Field(default="two-shot", description="Seed prompt: a shipped one or a file.")
-    api_base: str | None = Field(default=None, description="Where the student is served.")
+    api_base: Free[str | None] = Field(default=None, description="Where the student is served.")
     max_tokens: int | None = Field(
         default=None, gt=0, description="Longest answer, over the recipe's."
     )
@@ -200,10 +192,12 @@ class OptimizeConfig(Config):
     budget: Budget = Field(default_factory=Budget, description="Further limits.")
     max_prompt_chars: int = Field(default=4000, gt=0, description="Longest instructions to accept.")
     feedback_chars: int = Field(default=900, ge=200, description="Longest feedback on one answer.")
-    threads: int = Field(default=8, ge=1, description="Requests at once.")
+    threads: Free[int] = Field(default=8, ge=1, description="Requests at once.")
     max_errors: MaxErrors = MAX_ERRORS
     seed: int = Field(default=0, description="Seed of samples and of GEPA.")
-    final: bool = Field(default=False, description="Then measure seed and best prompt on test.")
+    final: Free[bool] = Field(
+        default=False, description="Then measure seed and best prompt on test."
+    )
 
     @model_validator(mode="before")
     @classmethod

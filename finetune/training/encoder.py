@@ -31,8 +31,8 @@ from finetune.training.loop import (
     CHECKPOINTS,
     FinetuneResult,
     conclude,
-    identity_of,
     nothing_to_train_on,
+    opened,
     run_trainer,
     tracked,
     trainer_options,
@@ -67,7 +67,13 @@ def train_encoder(
     """
     base = resolve_base(config.base)
     encoder_config(base, _options(config))
-    run_dir = RunDir.open(config.out, "finetune", identity_of(config, base, data), fresh=fresh)
+    with opened(config, base, data, None, fresh=fresh) as run_dir:
+        return _train_or_resume(config, base, data, tracker, run_dir)
+
+
+def _train_or_resume(
+    config: FinetuneConfig, base: Base, data: TrainingData, tracker: Tracker, run_dir: RunDir
+) -> FinetuneResult:
     lessons, report = make_lessons(
         data.train.rows,
         licences=config.licences,

@@ -21,6 +21,7 @@ from finetune.training.data import TrainingData
 from finetune.training.processes import processes
 from finetune.training.rows import RowsReport
 from finetune.training.save import ADAPTER
+from programs.prompts import Prompt
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.progress import bar
 from reno_dspy.base.rundir import RunDir
@@ -42,13 +43,31 @@ class FinetuneResult:
     rows: dict[str, Any]
 
 
-def identity_of(config: FinetuneConfig, base: Base, data: TrainingData) -> dict[str, Any]:
-    """What the weights of a run depend on."""
-    return config.identity() | {
+@contextmanager
+def opened(
+    config: FinetuneConfig, base: Base, data: TrainingData, prompt: Prompt | None, *, fresh: bool
+) -> Iterator[RunDir]:
+    """The run directory of a job. Of several processes the main one opens it, before the others go on.
+
+    Raises InputError as `RunDir.open` does.
+    """
+    inputs = {
         "base_revision": base.revision,
         "data_digest": [data.train.digest, data.dev.digest if data.dev.rows else None],
         "lessons": lessons.VERSION,
     }
+    if prompt:
+        inputs["prompt_digest"] = prompt.digest
+    here = processes()
+    with ExitStack() as stack:
+        run_dir = RunDir(config.out)
+        if here.is_main_process:
+            options = config.identity()
+            run_dir = stack.enter_context(
+                RunDir.open(config.out, "finetune", options, depends_on=inputs, fresh=fresh)
+            )
+        here.wait_for_everyone()
+        yield run_dir
 
 
 @contextmanager

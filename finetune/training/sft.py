@@ -31,9 +31,9 @@ from finetune.training.loop import (
     CHECKPOINTS,
     FinetuneResult,
     conclude,
-    identity_of,
     lora_config,
     nothing_to_train_on,
+    opened,
     result_of,
     run_trainer,
     tracked,
@@ -67,27 +67,26 @@ def finetune(
     with here.main_process_first():
         base = resolve_base(config.base)
     prompt = prompts.load(config.prompt)
-    identity = identity_of(config, base, data) | {"prompt_digest": prompt.digest}
-    with here.main_process_first():
-        fresh = fresh and here.is_main_process
-        run_dir = RunDir.open(config.out, "finetune", identity, fresh=fresh)
     tracker = tracker if here.is_main_process else NullTracker()
-    tokenizer = load_tokenizer(base)
-    rows, report = _training_rows(config, data, prompt, tokenizer)
-    write_json(run_dir / "rows.json", report.as_dict())
-    with tracked(config, base, data, run_dir, tracker, "") as run:
-        run.tags({"uses.prompt": prompt.digest})
-        if not (run_dir / ADAPTER).is_dir():
-            dev = DevSet(data.dev.rows, prompt, tokenizer, config.dev.max_tokens, config.thinking)
-            with old_names_allowed():
-                model = _train(config, base, rows, dev, run_dir, run)
-            best = best_of(run_dir)
-            weights = run_dir / BEST if best else model
-            if here.is_main_process:
-                save_adapter(weights, run_dir, config, base, prompt, data, report, best)
-            here.wait_for_everyone()
-        result = result_of(run_dir, report)
-        conclude(run, result)
+    with opened(config, base, data, prompt, fresh=fresh) as run_dir:
+        tokenizer = load_tokenizer(base)
+        rows, report = _training_rows(config, data, prompt, tokenizer)
+        write_json(run_dir / "rows.json", report.as_dict())
+        with tracked(config, base, data, run_dir, tracker, "") as run:
+            run.tags({"uses.prompt": prompt.digest})
+            if not (run_dir / ADAPTER).is_dir():
+                dev = DevSet(
+                    data.dev.rows, prompt, tokenizer, config.dev.max_tokens, config.thinking
+                )
+                with old_names_allowed():
+                    model = _train(config, base, rows, dev, run_dir, run)
+                best = best_of(run_dir)
+                weights = run_dir / BEST if best else model
+                if here.is_main_process:
+                    save_adapter(weights, run_dir, config, base, prompt, data, report, best)
+                here.wait_for_everyone()
+            result = result_of(run_dir, report)
+            conclude(run, result)
     return result
 
 

@@ -30,9 +30,9 @@ from finetune.training.loop import (
     CHECKPOINTS,
     FinetuneResult,
     conclude,
-    identity_of,
     lora_config,
     nothing_to_train_on,
+    opened,
     result_of,
     run_trainer,
     tracked,
@@ -63,32 +63,34 @@ def train_tagger(
     Raises InputError when the run directory holds another run, or no row can be trained on.
     """
     base = resolve_base(config.base)
-    run_dir = RunDir.open(config.out, "finetune", identity_of(config, base, data), fresh=fresh)
-    lessons, report = make_lessons(
-        data.train.rows,
-        licences=config.licences,
-        complete_only=config.complete_only,
-        noise=config.noise,
-        seed=config.seed,
-    )
-    assert config.tagger
-    targets = Targets(labels_for(lessons, config.tagger.min_count))
-    tokenizer = load_tokenizer(base)
-    records = _records(lessons, targets, tokenizer, config, report)
-    if not records:
-        raise nothing_to_train_on(config, report)
-    write_json(run_dir / "rows.json", report.as_dict())
-    with tracked(config, base, data, run_dir, tracker, " tagger") as run:
-        if not (run_dir / ADAPTER).is_dir():
-            model = _train(config, base, records, targets, tokenizer, data.dev.rows, run_dir, run)
-            best = best_of(run_dir)
-            weights = run_dir / BEST if best else model
-            save_adapter(
-                weights, run_dir, config, base, None, data, report, best,
-                labels=targets.labels.names,
-            )  # fmt: skip
-        result = result_of(run_dir, report)
-        conclude(run, result)
+    with opened(config, base, data, None, fresh=fresh) as run_dir:
+        lessons, report = make_lessons(
+            data.train.rows,
+            licences=config.licences,
+            complete_only=config.complete_only,
+            noise=config.noise,
+            seed=config.seed,
+        )
+        assert config.tagger
+        targets = Targets(labels_for(lessons, config.tagger.min_count))
+        tokenizer = load_tokenizer(base)
+        records = _records(lessons, targets, tokenizer, config, report)
+        if not records:
+            raise nothing_to_train_on(config, report)
+        write_json(run_dir / "rows.json", report.as_dict())
+        with tracked(config, base, data, run_dir, tracker, " tagger") as run:
+            if not (run_dir / ADAPTER).is_dir():
+                model = _train(
+                    config, base, records, targets, tokenizer, data.dev.rows, run_dir, run
+                )
+                best = best_of(run_dir)
+                weights = run_dir / BEST if best else model
+                save_adapter(
+                    weights, run_dir, config, base, None, data, report, best,
+                    labels=targets.labels.names,
+                )  # fmt: skip
+            result = result_of(run_dir, report)
+            conclude(run, result)
     return result
 
 

@@ -3,7 +3,7 @@
     reno optimize programs/recipes/optimize/light.yaml --data DATA --out DIR
 
 Minibatches come from `train`, the Pareto set is `dev`, `test` is never opened. The run directory keeps
-every paid answer, so a killed job resumes; a fingerprint refuses to resume another job in its place.
+every paid answer, so a killed job resumes; another job does not resume in its place.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from programs.optimize.candidates import (
     prompt_diff,
     write_report,
 )
-from programs.optimize.fingerprint import Job, check_fingerprint, input_fingerprint
+from programs.optimize.fingerprint import Job
 from programs.optimize.gepa import run_gepa
 from programs.optimize.live import REPORTED, Live, read_candidates
 from programs.optimize.reflection import Proposer
@@ -56,14 +56,14 @@ def optimize(
 ) -> OptimizeResult:
     """Run GEPA from `prompt`, or resume it in `run_dir`; a finished job's result is read back.
 
-    Writes `prompt.json` (the best), `candidates.json`, `result.json`, `report.md`, `prompt.diff` and
-    `lineage.png`. Raises InputError when `run_dir` holds another job, JobError when an LM fails.
+    `run_dir` was opened for this very job (`fingerprint.inputs_of`). Writes `prompt.json` (the best),
+    `candidates.json`, `result.json`, `report.md`, `prompt.diff` and `lineage.png`. Raises JobError when
+    an LM fails.
     """
     planned = plan_job(config, len(dev))
     job = Job(task_of(config), config, prompt, train, dev, student, reflection)
-    check_fingerprint(run_dir, job.fingerprint())
-    if (run_dir / RESULT).exists():
-        return read_result(run_dir)
+    if (result := finished(run_dir)) is not None:
+        return result
     budget = FailureBudget(config.max_errors, planned.metric_calls, "requests")
     with open_answers(run_dir.log("answers.jsonl"), budget) as answers:
         result = _search(job, planned.metric_calls, run_dir, run, answers)
@@ -90,21 +90,9 @@ def _search(
     return conclude(candidates, job, answers.spent(), proposer, state.total_num_evals, stopped_by)
 
 
-def finished(
-    config: OptimizeConfig,
-    prompt: Prompt,
-    train: Sequence[Any],
-    dev: Sequence[Any],
-    run_dir: RunDir,
-) -> OptimizeResult | None:
-    """The result of this job when `run_dir` holds it, for which no LM is needed; else None.
-
-    Raises InputError when `run_dir` holds another job.
-    """
-    if not (run_dir / RESULT).exists():
-        return None
-    check_fingerprint(run_dir, input_fingerprint(task_of(config), config, prompt, train, dev))
-    return read_result(run_dir)
+def finished(run_dir: RunDir) -> OptimizeResult | None:
+    """The result of the job in `run_dir` once it is finished, for which no LM is needed; else None."""
+    return read_result(run_dir) if (run_dir / RESULT).exists() else None
 
 
 def conclude(

@@ -22,6 +22,8 @@ from programs.trouble import explain
 from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.jats.thoughts import without_thoughts
 
+# Raised when the reflection LM is asked otherwise, or its answers are read otherwise.
+VERSION = 1
 # A reflection LM that fails this often in a row will not come back by itself.
 MAX_FAILURES_IN_A_ROW = 3
 

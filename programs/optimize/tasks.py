@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 import dspy
 
-import programs.chat_format
-import programs.extract
-import programs.optimize.extraction_feedback
-import programs.optimize.feedback
-import reno_dspy.build.match
-import reno_dspy.build.references.find
-import reno_dspy.jats.citation
-import reno_dspy.measure.metric
 from programs.annotate import AnnotateReference
 from programs.config import OptimizeConfig
 from programs.extract import ExtractReferences
@@ -27,7 +18,13 @@ from reno_dspy.data.dataset import Row, digest_rows
 
 
 class Task(Protocol):
-    """A program, the examples it is shown, and how its answers are scored."""
+    """A program, the examples it is shown, and how its answers are scored.
+
+    `version` is raised by a change after which the same prompt is asked otherwise, or the same answer
+    gets another score or feedback: jobs that began before do not resume then.
+    """
+
+    version: int
 
     def program(self, prompt: Prompt) -> dspy.Module:
         """The module to optimize, as `prompt` has it."""
@@ -47,12 +44,11 @@ class Task(Protocol):
     def text(self, item: Any) -> str:
         """What the LM reads of an item."""
 
-    def sources(self) -> dict[str, str]:
-        """The source code that results depend on, by what it is."""
-
 
 class Annotating:
     """Reference -> annotation; items are `reno_dspy.data.dataset.Row`."""
+
+    version = 1
 
     def program(self, prompt: Prompt) -> dspy.Module:
         """`AnnotateReference`."""
@@ -78,18 +74,11 @@ class Annotating:
         """The reference."""
         return item.plaintext or ""
 
-    def sources(self) -> dict[str, str]:
-        """Adapter and module; the metric with what it reads."""
-        return {
-            "program": _source(programs.chat_format, AnnotateReference),
-            "metric": _source(
-                programs.optimize.feedback, reno_dspy.measure.metric, reno_dspy.jats.citation
-            ),
-        }
-
 
 class Extracting:
     """Markdown chunk -> references; items are `programs.optimize.chunks.Chunk`."""
+
+    version = 1
 
     def program(self, prompt: Prompt) -> dspy.Module:
         """`ExtractReferences`."""
@@ -114,18 +103,3 @@ class Extracting:
     def text(self, item: Chunk) -> str:
         """The chunk."""
         return item.text
-
-    def sources(self) -> dict[str, str]:
-        """Adapter and module; the metric with what it reads."""
-        return {
-            "program": _source(programs.chat_format, programs.extract),
-            "metric": _source(
-                programs.optimize.extraction_feedback,
-                reno_dspy.build.references.find,
-                reno_dspy.build.match,
-            ),
-        }
-
-
-def _source(*parts: Any) -> str:
-    return "\0".join(inspect.getsource(part) for part in parts)

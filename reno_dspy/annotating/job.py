@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import Field
 
 from reno_dspy.annotating.files import Answer, Form, write_answers
 from reno_dspy.annotating.list_labels import Labelled, split_labels
 from reno_dspy.annotating.log import AnswerIndex, locked_log
+from reno_dspy.base.config import Free
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.failures import MAX_ERRORS, FailureBudget, MaxErrors
 from reno_dspy.base.jsonl import JsonlLog
@@ -40,17 +41,13 @@ _LONGEST = MAX_CHARACTERS // 10
 class AnnotateConfig(SystemOptions):
     """Options of `reno annotate`."""
 
-    free: ClassVar[frozenset[str]] = frozenset(
-        {"out", "format", "api_base", "concurrency", "max_errors"}
-    )
-
     input: str = Field(description="References, one a line (- is standard input), or a PDF.")
-    out: Path = Field(
+    out: Free[Path] = Field(
         Path("-"),
         description="File to write (- is standard output); an unfinished job for a file is resumed.",
     )
     system: str = Field("tagger", description="A system or a recipe (see below), or a file.")
-    format: Form = Field("jats", description="JATS <ref-list>, JSON lines, or CSL-JSON.")
+    format: Free[Form] = Field("jats", description="JATS <ref-list>, JSON lines, or CSL-JSON.")
     max_errors: MaxErrors = MAX_ERRORS
 
 

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from reno_dspy.base.errors import InputError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _FreeMark:
+    """The mark of a `Free` option."""
+
+
+# The type of an option that may differ between a run and its resumption, since no result depends on it:
+# `out: Free[Path] = Field(...)`.
+Free = Annotated[T, _FreeMark()]
 
 
 class Config(BaseModel):
@@ -17,12 +30,15 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
-    # Options that may differ between a run and its resumption, since no result depends on them.
-    free: ClassVar[frozenset[str]] = frozenset({"out"})
-
     def identity(self) -> dict[str, Any]:
-        """What a run's results depend on, as JSON values: all but the `free` options."""
-        return self.model_dump(mode="json", exclude=set(self.free))
+        """What a run's results depend on, as JSON values: all but `Free` options, here and in groups."""
+        values = self.model_dump(mode="json")
+        for name, field in type(self).model_fields.items():
+            if _FreeMark() in field.metadata:
+                del values[name]
+            elif isinstance(group := getattr(self, name), Config):
+                values[name] = group.identity()
+        return values
 
 
 ConfigT = TypeVar("ConfigT", bound=Config)

@@ -7,19 +7,23 @@ from typing import Annotated
 
 from pydantic import Field
 
+from reno_dspy.base.config import Free
 from reno_dspy.base.errors import JobError
 
 # So many failures and no answer between them: nobody answers any more.
 IN_A_ROW = 20
 
-MaxErrors = Annotated[
-    float,
-    Field(
-        ge=0,
-        le=1,
-        description="Stop when more than this share of all items (and more than one) fails, or 20 in a "
-        "row; 1 never stops.",
-    ),
+# The option of that rule, as every such job has it.
+MaxErrors = Free[
+    Annotated[
+        float,
+        Field(
+            ge=0,
+            le=1,
+            description="Stop when more than this share of all items (and more than one) fails, or 20 "
+            "in a row; 1 never stops.",
+        ),
+    ]
 ]
 MAX_ERRORS = 0.2
 

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -64,7 +64,7 @@ def write_json(path: Path, value: Any) -> None:
 def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
     """Open a file for writing (mode "w" or "wb"); it replaces `path` once the block has ended well."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _unfinished(path)
+    temporary = unfinished(path)
     try:
         with open(temporary, mode, **({} if "b" in mode else TEXT)) as file:
             yield file
@@ -83,13 +83,13 @@ def replacing_folder(path: Path) -> Iterator[Path]:
     between the two renames leaves no `path`, never half of one.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _unfinished(path)
+    temporary = unfinished(path)
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     try:
         yield temporary
         if path.exists():
-            old = _unfinished(path.with_name(f"{path.name}.old"))
+            old = unfinished(path.with_name(f"{path.name}.old"))
             path.rename(old)
             temporary.rename(path)
             shutil.rmtree(old)
@@ -99,19 +99,24 @@ def replacing_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def remove_unfinished(folder: Path, pattern: str = "**/.*.tmp") -> None:
-    """Delete what killed processes left of the files and folders that they were replacing.
+def remove_unfinished(paths: Iterable[Path]) -> None:
+    """Delete those of `paths` that a killed process left while it was replacing files or folders.
 
-    Only for a `folder` (or those of its paths that match `pattern`) in which no other process writes.
+    Only for places in which no other process writes.
     """
-    for path in list(folder.glob(pattern)):
-        if _UNFINISHED.fullmatch(path.name) is None:
-            continue
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
+    for path in paths:
+        if is_unfinished(path):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
 
 
-def _unfinished(path: Path) -> Path:
+def is_unfinished(path: Path) -> bool:
+    """Whether `path` is what a process was writing, by its name."""
+    return _UNFINISHED.fullmatch(path.name) is not None
+
+
+def unfinished(path: Path) -> Path:
+    """Where this process puts what is to become `path` until it is whole: `.NAME.PID.tmp`."""
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")

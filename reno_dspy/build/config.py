@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 from pydantic import Field
 
-from reno_dspy.base.config import Config
+from reno_dspy.base.config import Config, Free
 from reno_dspy.base.failures import MAX_ERRORS, MaxErrors
 from reno_dspy.build.describe import PAPER_COMPOSITION
 
@@ -20,21 +20,19 @@ STAGES: tuple[str, ...] = get_args(StageName)
 class BuildConfig(Config):
     """Options of `reno build`."""
 
-    free: ClassVar[frozenset[str]] = frozenset(
-        {"out", "workers", "engine", "stage", "concurrency", "max_errors", "push_to_hub"}
-    )
-
     corpus: Path = Field(
         description="Manifest (TSV: id pdf xml source doi), or folder of NAME.pdf + NAME.xml."
     )
-    out: Path = Field(description="Run directory and data set; an unfinished build is resumed.")
+    out: Free[Path] = Field(
+        description="Run directory and data set; an unfinished build is resumed."
+    )
     source: str | None = Field(None, description="Platform of articles whose manifest names none.")
     limit: int | None = Field(None, ge=1, description="Build from the first so many articles.")
     seed: int = Field(0, description="Seed of the sample and of the split.")
-    workers: int = Field(
+    workers: Free[int] = Field(
         default_factory=lambda: os.cpu_count() or 1, ge=1, description="Processes at once."
     )
-    engine: Literal["local", "ray"] = Field(
+    engine: Free[Literal["local", "ray"]] = Field(
         "local", description="Where the work is done: processes here, or Ray."
     )
     extractor: str = Field(
@@ -43,7 +41,7 @@ class BuildConfig(Config):
     describer: str = Field(
         "rules", description="`rules`, or the LM that tells language and identifiers."
     )
-    concurrency: int = Field(4, ge=1, description="Articles given to an LM at once.")
+    concurrency: Free[int] = Field(4, ge=1, description="Articles given to an LM at once.")
     max_errors: MaxErrors = MAX_ERRORS
     timeout_s: float = Field(60, gt=0, description="Seconds that converting one PDF may take.")
     memory_mb: int = Field(2048, ge=256, description="Memory that converting one PDF may take.")
@@ -60,9 +58,9 @@ class BuildConfig(Config):
     dev: float = Field(
         0.15, ge=0, le=1, description="Share of rows for choosing; test is the rest."
     )
-    push_to_hub: str | None = Field(
+    push_to_hub: Free[str | None] = Field(
         None, description="Hub repository (OWNER/NAME) that the data set is uploaded to."
     )
-    stage: StageName | None = Field(
+    stage: Free[StageName | None] = Field(
         None, description="Do this stage again (later ones follow where its rows changed)."
     )

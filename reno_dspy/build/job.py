@@ -34,6 +34,11 @@ from reno_dspy.data.hub import push_to_hub
 _LIBRARIES = (
     "markitdown", "pypdfium2", "rapidfuzz", "lxml", "lingua-language-detector", "numpy", "scipy",
 )  # fmt: skip
+# How to go on when articles have changed.
+_ANEW = (
+    "give the same command with --fresh or another --out. To keep what the change does not concern, give "
+    "it with --stage and the first stage to do again"
+)
 
 
 @dataclass(frozen=True)
@@ -64,11 +69,22 @@ def build(
     if config.train + config.dev >= 1:
         raise InputError("train + dev must leave a share for test (be below 1).")
     entries = read_corpus(config.corpus, config.source)[: config.limit]
-    run_dir = RunDir.open(config.out, "build", config.identity(), fresh=fresh)
+    store = StageStore(config.out / "stages")
+    pipeline = Pipeline(config, entries, store, extractor, describer)
     name = f"{config.out.name} ({len(entries)} articles)"
-    with tracker.start("build", name, run_dir=run_dir.path, config=config.identity()) as run:
-        store = StageStore(run_dir / "stages")
-        pipeline = Pipeline(config, entries, store, extractor, describer)
+    with (
+        RunDir.open(
+            config.out,
+            "build",
+            config.identity(),
+            depends_on=pipeline.depends_on(),
+            fresh=fresh,
+            # Each stage knows what it was made from: those that a change does not concern are kept.
+            renew=config.stage is not None,
+            anew=_ANEW,
+        ) as run_dir,
+        tracker.start("build", name, run_dir=run_dir.path, config=config.identity()) as run,
+    ):
         stages = pipeline.run()
         sample = json.loads((store.folder / build_report.COMPOSITION).read_text(encoding="utf-8"))
         card = build_report.card(config, stages, sample)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reno_dspy.base.errors import JobError
 from reno_dspy.base.failures import FailureBudget
-from reno_dspy.base.files import sha256_file
+from reno_dspy.base.files import digest_json, sha256_file
 from reno_dspy.base.progress import bar
 from reno_dspy.build import card as build_report
 from reno_dspy.build import local_engine as parallel
@@ -52,6 +52,14 @@ class Pipeline:
             }
             for e in entries
         ]  # fmt: skip
+
+    def depends_on(self) -> Record:
+        """What the rows depend on besides the options: the articles by content, the LMs, this code."""
+        return {
+            "articles": digest_json(self.inputs),
+            "extractor": _identity(self.config.extractor, self.extractor)["program"],
+            "describer": _identity(self.config.describer, self.describer)["program"],
+        }
 
     def run(self) -> dict[str, Done]:
         """All stages in order. Raises JobError when one leaves nothing."""

@@ -73,17 +73,20 @@ class StageStore:
         self.folder = folder
 
     def reusable(self, name: str, depends_on: Mapping[str, Any]) -> Done | None:
-        """The stage as an earlier run left it, when it depended on the same things."""
+        """The stage as an earlier run left it, when it depended on the same things.
+
+        None also for a note that cannot be read: the stage is then done again.
+        """
         try:
             note = json.loads(self._note(name).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            if note["fingerprint"] != fingerprint(depends_on) or not self._file(name).exists():
+                return None
+            counts = note["counts"]
+            counters = {name: Counter(counts[name]) for name in ("dropped", "also")}
+            tally = Tally(**(counts | counters))
+            return Done(name, self._file(name), note["sha256"], tally, reused=True)
+        except (OSError, ValueError, LookupError, TypeError):
             return None
-        if note["fingerprint"] != fingerprint(depends_on) or not self._file(name).exists():
-            return None
-        counts = note["counts"]
-        counters = {name: Counter(counts[name]) for name in ("dropped", "also")}
-        tally = Tally(**(counts | counters))
-        return Done(name, self._file(name), note["sha256"], tally, reused=True)
 
     def write(
         self, name: str, depends_on: Mapping[str, Any], records: Iterable[Record], tally: Tally

@@ -32,7 +32,8 @@ def command(config: OptimizeConfig, *, fresh: bool, tracking: bool) -> None:
     from programs import prompts
     from programs.optimize.budget import plan_job
     from programs.optimize.candidates import write_report
-    from programs.optimize.job import finished
+    from programs.optimize.fingerprint import inputs_of
+    from programs.optimize.job import finished, task_of
     from programs.optimize.on_test import measure_on_test
     from reno_dspy.base.rundir import RunDir
     from reno_dspy.cli.prompts import local_prompt
@@ -44,15 +45,19 @@ def command(config: OptimizeConfig, *, fresh: bool, tracking: bool) -> None:
         prompt = prompts.load(name or config.prompt)
     train, dev = (_sample(config, split) for split in ("train", "dev"))
     click.echo(f"Budget: {plan_job(config, len(dev.items))}.", err=True)
-    run_dir = RunDir.open(config.out, "optimize", config.identity(), fresh=fresh)
+    lms = choose_lms(config, _student(config))
+    inputs = inputs_of(task_of(config), prompt, train.items, dev.items, *lms)
     tracker = open_tracker(tracking)
-    result = finished(config, prompt, train.items, dev.items, run_dir)
-    if result is None or config.final:
-        with _language_models(config) as lms:
-            if result is None:
-                result = _search(config, prompt, train, dev, lms, run_dir, tracker)
-            if config.final:
-                measure_on_test(result, config, lms[0], tracker)
+    with RunDir.open(
+        config.out, "optimize", config.identity(), depends_on=inputs, fresh=fresh
+    ) as run_dir:
+        result = finished(run_dir)
+        if result is None or config.final:
+            with _served(config, lms) as served:
+                if result is None:
+                    result = _search(config, prompt, train, dev, served, run_dir, tracker)
+                if config.final:
+                    measure_on_test(result, config, served[0], tracker)
     click.echo(write_report(result), nl=False)
     if config.final:
         click.echo((run_dir / "final.md").read_text(encoding="utf-8"), nl=False)
@@ -114,28 +119,38 @@ def _register(result: OptimizeResult, run_id: str) -> None:
         click.echo(f"Registered as {uri} (reno evaluate --prompt {uri}).", err=True)
 
 
-@contextmanager
-def _language_models(config: OptimizeConfig) -> Iterator[tuple[LMSpec, LMSpec]]:
-    """The student's and the reflection LM's specification; a local server ends with the context."""
+def _student(config: OptimizeConfig) -> LMSpec:
+    """The student's specification; the embedded model has no endpoint before it is served."""
+    from finetune.base import EMBEDDED
+    from programs.systems import load_recipe
+
+    if _is_embedded(config):
+        return LMSpec(model=f"openai/{EMBEDDED}")
+    spec = load_recipe(config.student).lm
+    return spec.changed(api_base=config.api_base) if config.api_base is not None else spec
+
+
+def _is_embedded(config: OptimizeConfig) -> bool:
     from finetune.base import EMBEDDED
 
-    if config.student in ("embedded", EMBEDDED) and config.api_base is None:
+    return config.student in ("embedded", EMBEDDED) and config.api_base is None
+
+
+@contextmanager
+def _served(config: OptimizeConfig, lms: tuple[LMSpec, LMSpec]) -> Iterator[tuple[LMSpec, LMSpec]]:
+    """`lms` once they answer; the embedded model's server ends with the context."""
+    from finetune.base import EMBEDDED
+    from programs.preflight import check_endpoint
+
+    if _is_embedded(config):
         from finetune.serving.job import local_server
 
         with local_server(EMBEDDED, None, config.out / "server.log") as endpoint:
-            spec = LMSpec(model=f"openai/{endpoint.model}", api_base=endpoint.api_base)
-            yield choose_lms(config, spec)
+            yield choose_lms(config, lms[0].changed(api_base=endpoint.api_base))
         return
-    from programs.preflight import check_endpoint
-    from programs.systems import load_recipe
-
-    spec = load_recipe(config.student).lm
-    if config.api_base is not None:
-        spec = spec.changed(api_base=config.api_base)
-    specs = choose_lms(config, spec)
-    for one in specs:
+    for one in lms:
         check_endpoint(one)
-    yield specs
+    yield lms
 
 
 def choose_lms(config: OptimizeConfig, student: LMSpec) -> tuple[LMSpec, LMSpec]:

@@ -36,10 +36,16 @@ def command(config: TrainCrfConfig, *, fresh: bool, tracking: bool) -> None:
 
     data = load(config.data, config.split, config.limit, config.seed)
     test = load(config.test, config.test_split) if config.test else None
-    run_dir = RunDir.open(config.out, "train-crf", config.identity(), fresh=fresh)
-    with open_tracker(tracking).start(
-        "train-crf", config.out.name, run_dir=config.out, config=config.model_dump(mode="json")
-    ) as run:
+    inputs = {"data_digest": data.digest, "test_digest": test.digest if test else None}
+    options = config.model_dump(mode="json")
+    with (
+        RunDir.open(
+            config.out, "train-crf", config.identity(), depends_on=inputs, fresh=fresh
+        ) as run_dir,
+        open_tracker(tracking).start(
+            "train-crf", config.out.name, run_dir=config.out, config=options
+        ) as run,
+    ):
         model = train(data, run_dir, run, config, measured)
     click.echo(f"{model} ({model.stat().st_size / 1e6:.1f} MB)")
 

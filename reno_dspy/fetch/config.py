@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
 
 from pydantic import Field
 
-from reno_dspy.base.config import Config
+from reno_dspy.base.config import Config, Free
 
 
 class FetchConfig(Config):
     """Options of `reno fetch`."""
 
-    free: ClassVar[frozenset[str]] = frozenset(
-        {"out", "contact", "interval_s", "retries", "backoff_s", "deadline_s", "limit"}
-    )
-
     platform: str = Field(description="ore, pkp, redalyc, scielo, or another of --platforms.")
-    out: Path = Field(description="Corpus directory; an unfinished fetch there is resumed.")
-    contact: str = Field(description="Your e-mail address, which the servers are told.")
+    out: Free[Path] = Field(description="Corpus directory; an unfinished fetch there is resumed.")
+    contact: Free[str] = Field(description="Your e-mail address, which the servers are told.")
     jats: Path | None = Field(None, description="Folder of JATS files (redalyc, scielo).")
     platforms: Path | None = Field(None, description="YAML file of addresses, for the shipped one.")
-    limit: int | None = Field(None, ge=1, description="Fetch the first so many articles.")
-    interval_s: float = Field(1.0, ge=0, description="Seconds between two requests to a host.")
-    retries: int = Field(4, ge=0, description="Tries after the first.")
-    backoff_s: float = Field(2.0, ge=0, description="Seconds before the first retry; then doubled.")
-    deadline_s: float = Field(300.0, gt=0, description="Seconds that one try of one file may take.")
+    limit: Free[int | None] = Field(None, ge=1, description="Fetch the first so many articles.")
+    interval_s: Free[float] = Field(
+        1.0, ge=0, description="Seconds between two requests to a host."
+    )
+    retries: Free[int] = Field(4, ge=0, description="Tries after the first.")
+    backoff_s: Free[float] = Field(
+        2.0, ge=0, description="Seconds before the first retry; then doubled."
+    )
+    deadline_s: Free[float] = Field(
+        300.0, gt=0, description="Seconds that one try of one file may take."
+    )

@@ -43,13 +43,14 @@ def fetch(config: FetchConfig, tracker: Tracker, *, fresh: bool = False) -> Fetc
     be had or no article is whole.
     """
     platform = read_platform(config.platform, config.platforms)
-    run_dir = RunDir.open(config.out, "fetch", config.identity(), fresh=fresh)
     manners = Manners(
         config.contact, config.interval_s, config.retries, config.backoff_s,
         deadline_s=config.deadline_s,
     )  # fmt: skip
     name = f"{config.platform} -> {config.out.name}"
     with (
+        # What servers have changes by the hour; a file that is there was checked by itself.
+        RunDir.open(config.out, "fetch", config.identity(), depends_on={}, fresh=fresh) as run_dir,
         tracker.start("fetch", name, run_dir=run_dir.path, config=config.identity()) as run,
         Downloader(manners) as downloader,
     ):
@@ -61,7 +62,7 @@ def fetch(config: FetchConfig, tracker: Tracker, *, fresh: bool = False) -> Fetc
         reasons = "; ".join(f"{error} ({n})" for error, n in fetched.errors.most_common(3))
         raise JobError(
             f"No article is whole: {reasons or 'there is none'}. What happened to each is in "
-            f"{run_dir / 'fetch.jsonl'}."
+            f"{config.out / 'fetch.jsonl'}."
         )
     return fetched
 

@@ -13,10 +13,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
+from reno_dspy.base.config import Free
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.failures import MAX_ERRORS, FailureBudget, MaxErrors
 from reno_dspy.base.files import write_json, write_text
@@ -33,23 +34,21 @@ from reno_dspy.systems.options import SystemOptions
 PREDICTIONS = "predictions.jsonl"
 REPORT = "report.json"
 SESSIONS = "sessions.jsonl"
+# Human verdicts on wrong values (`reno review import`).
+REVIEWS = "reviews"
 
 
 class EvaluateConfig(SystemOptions):
     """Options of `reno evaluate`."""
 
-    free: ClassVar[frozenset[str]] = frozenset(
-        {"out", "concurrency", "max_errors", "api_base", "trace"}
-    )
-
     data: str = Field(description="Data set directory, .jsonl(.gz) or .parquet file, or hub id.")
-    out: Path = Field(description="Run directory; an unfinished run there is resumed.")
+    out: Free[Path] = Field(description="Run directory; an unfinished run there is resumed.")
     split: str | None = Field(None, description="Split to measure on (a directory's: test).")
     limit: int | None = Field(None, ge=1, description="Measure on that many rows, drawn by --seed.")
     seed: int = Field(0, description="Seed of that draw.")
     profile: Literal["paper", "normalized"] = Field("paper", description="Metric profile.")
     max_errors: MaxErrors = MAX_ERRORS
-    trace: str | None = Field(
+    trace: Free[str | None] = Field(
         None,
         pattern=r"^(all|[1-9]\d*)$",
         description="MLflow traces of the first N answers, or all.",
@@ -70,11 +69,15 @@ def evaluate(
     JobError when too many rows fail (`FailureBudget`); what was answered is kept.
     """
     _check_plaintext(dataset)
-    identity = {"data_digest": dataset.digest, "system_identity": dict(system.identity())}
-    wanted = config.identity() | identity
-    run_dir = RunDir.open(config.out, "evaluate", wanted, fresh=fresh)
+    options = config.identity()
+    inputs = {"data_digest": dataset.digest, "system_identity": dict(system.identity())}
     name = f"{system.name} on {dataset.ref().name} ({len(dataset.rows)})"
-    with tracker.start("evaluate", name, run_dir=run_dir.path, config=wanted) as run:
+    with (
+        RunDir.open(
+            config.out, "evaluate", options, depends_on=inputs, fresh=fresh, keep={REVIEWS}
+        ) as run_dir,
+        tracker.start("evaluate", name, run_dir=run_dir.path, config=options | inputs) as run,
+    ):
         _introduce(run, config, system, dataset)
         records = answer(system, dataset.rows, run_dir, config, run)
         scores = score_records(records, config.profile)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from reno_dspy.base.config import Config
+from reno_dspy.base.config import Config, Free
 from reno_dspy.systems import Constrain
 
 
@@ -18,7 +18,9 @@ class SystemOptions(Config):
         None, description="Prompt: one that ships, a file, or prompts:/NAME/VERSION."
     )
     adapter: Path | None = Field(None, description="Adapter: an output directory of reno finetune.")
-    api_base: str | None = Field(None, description="Endpoint to ask, instead of the recipe's.")
+    api_base: Free[str | None] = Field(
+        None, description="Endpoint to ask, instead of the recipe's."
+    )
     max_tokens: int | None = Field(
         None, ge=1, description="Longest answer in tokens, instead of the recipe's."
     )
@@ -27,6 +29,6 @@ class SystemOptions(Config):
         description="Grammar for vLLM: wellformed allows only well-formed JATS, copy also keeps the "
         "reference's text.",
     )
-    concurrency: int | None = Field(
+    concurrency: Free[int | None] = Field(
         None, ge=1, description="Requests at the same time, instead of the system's own number."
     )

@@ -63,10 +63,13 @@ def compare(
     results = [*own, *(published_results() if with_published else [])]
     out = out or DEFAULT_FOLDER / _digest(names, with_published)
     options = {"runs": list(names), "published": with_published}
-    run_dir = RunDir.open(out, "compare", options, fresh=fresh)
     compared = Compared(results, comparisons, out, warning)
     title = " vs ".join(result.label for result in own)
-    with tracker.start("compare", title, run_dir=run_dir.path, config=options) as run:
+    with (
+        # Nothing of an earlier comparison is used: it is written anew from the evaluations as they are.
+        RunDir.open(out, "compare", options, depends_on={}, fresh=fresh) as run_dir,
+        tracker.start("compare", title, run_dir=run_dir.path, config=options) as run,
+    ):
         _write(compared)
         _tell(run, compared, own)
     return compared

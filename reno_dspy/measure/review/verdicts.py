@@ -16,10 +16,8 @@ from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import digest, write_bytes, write_json
 from reno_dspy.base.rundir import RunDir, read_config
 from reno_dspy.base.tracker import DataRef, Run, Tracker
-from reno_dspy.measure.job import REPORT
+from reno_dspy.measure.job import REPORT, REVIEWS
 from reno_dspy.measure.review.sample import Corrected, read_table, read_verdicts
-
-FOLDER = "reviews"
 
 
 def keep_review(
@@ -34,9 +32,15 @@ def keep_review(
     report = _read_report(run)
     rows = read_table(verdicts)
     config = {"sample": _sample(rows), "profile": rows[0].get("profile") or report["profile"]}
-    run_dir = RunDir.open(run / FOLDER / config["sample"], "review", config)
+    path = run / REVIEWS / config["sample"]
+    inputs = {name: report[name] for name in ("data_digest", "system", "identity")}
     name = f"{report['system']} on {report['data']} ({len(rows)} wrong values)"
-    with tracker.start("review", name, run_dir=run_dir.path, config=config) as tracked:
+    with (
+        RunDir.open(
+            path, "review", config, depends_on=inputs, anew=f"move {path} away and import again"
+        ) as run_dir,
+        tracker.start("review", name, run_dir=run_dir.path, config=config) as tracked,
+    ):
         write_bytes(run_dir / "verdicts.csv", verdicts.read_bytes())
         write_json(run_dir / "corrected.json", {k: asdict(v) for k, v in corrected.items()})
         tags = {"system": report["system"], "data": report["data"], "profile": config["profile"]}

@@ -17,7 +17,7 @@ from typing import Any
 import pycrfsuite
 from pydantic import Field
 
-from reno_dspy.base.config import Config
+from reno_dspy.base.config import Config, Free
 from reno_dspy.base.errors import JobError
 from reno_dspy.base.files import sha256_file, write_bytes, write_json
 from reno_dspy.base.progress import Bar, bar
@@ -41,7 +41,7 @@ class TrainCrfConfig(Config):
     split: str | None = Field(None, description="Split of --data.")
     test: str | None = Field(None, description="Pairs to measure the finished model on.")
     test_split: str | None = Field(None, description="Split of --test.")
-    out: Path = Field(description="Run directory.")
+    out: Free[Path] = Field(description="Run directory.")
     limit: int | None = Field(None, gt=0, description="Train on that many pairs, drawn at random.")
     seed: int = Field(0, description="Seed of that draw.")
     iterations: int = Field(100, gt=0, description="Most iterations of L-BFGS.")

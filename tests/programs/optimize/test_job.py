@@ -15,9 +15,10 @@ import pytest
 from dspy.utils.exceptions import LMInvalidRequestError, LMTransportError
 
 from programs.annotate import AnnotateReference
-from programs.config import OptimizeConfig
+from programs.config import LMSpec, OptimizeConfig
 from programs.optimize.budget import plan
-from programs.optimize.job import OptimizeResult, optimize
+from programs.optimize.fingerprint import inputs_of
+from programs.optimize.job import OptimizeResult, optimize, task_of
 from programs.prompts import Prompt, load
 from reno_dspy.base.errors import InputError, JobError
 from reno_dspy.base.rundir import RunDir
@@ -72,19 +73,25 @@ def run_job(scripted: Any, tmp_path: Path) -> Callable[..., OptimizeResult]:
         run: Any = None,
         prompt: Prompt = SEED,
         train: list[Row] = TRAIN,
+        reflection_lm: dict[str, Any] = {},  # noqa: B006
         **options: Any,
     ) -> OptimizeResult:
         settings = config(tmp_path, **options)
-        return optimize(
-            settings,
-            prompt,
-            train,
-            DEV,
-            scripted(student)[0],
-            scripted(reflection)[0],
-            RunDir(tmp_path),
-            run or NullRun(),
-        )
+        lms = LMSpec(model="scripted/student"), LMSpec(model="scripted/reflection", **reflection_lm)
+        inputs = inputs_of(task_of(settings), prompt, train, DEV, *lms)
+        with RunDir.open(
+            settings.out, "optimize", settings.identity(), depends_on=inputs
+        ) as run_dir:
+            return optimize(
+                settings,
+                prompt,
+                train,
+                DEV,
+                scripted(student)[0],
+                scripted(reflection)[0],
+                run_dir,
+                run or NullRun(),
+            )
 
     return run_it
 
@@ -269,9 +276,13 @@ def test_another_job_is_refused_and_named(run_job: Any) -> None:
         run_job(max_metric_calls=30, prompt=Prompt(name="seed", instructions="Else."))
     with pytest.raises(InputError, match="train: "):
         run_job(max_metric_calls=30, train=TRAIN[:-1])
-    with pytest.raises(InputError, match="options: "):
+    with pytest.raises(InputError, match=r"objective\.fidelity: 0\.0 -> 1\.0"):
         run_job(max_metric_calls=30, objective={"fidelity": 1.0})
-    run_job(max_metric_calls=30, threads=4)
+    with pytest.raises(InputError, match=r"reflection_lm\.seed: None -> 1"):
+        run_job(max_metric_calls=30, reflection_lm={"seed": 1})
+    # Where an LM is served and how long it may take makes no other job.
+    moved = {"api_base": "http://127.0.0.1:1/v1", "timeout": 5}
+    run_job(max_metric_calls=30, threads=4, reflection_lm=moved)
 
 
 def test_a_budget_for_one_proposal_is_refused(run_job: Any) -> None:

@@ -8,20 +8,21 @@ import pytest
 from click.testing import CliRunner
 from pydantic import Field
 
-from reno_dspy.base.config import Config, find_recipe, resolve
+from reno_dspy.base.config import Config, Free, find_recipe, resolve
 from reno_dspy.base.errors import InputError
 from reno_dspy.cli.options import job_options
 
 
 class Inner(Config):
     rank: int = 8
+    url: Free[str | None] = Field(None, max_length=20, description="Where it is asked.")
 
 
 class Job(Config):
     data: str = Field(description="Where the rows are.")
     steps: int = Field(40, ge=1, description="How many steps.")
     kind: Literal["a", "b"] = Field("a", description="Which kind.")
-    out: Path | None = Field(None, description="Run directory.")
+    out: Free[Path | None] = Field(None, description="Run directory.")
     keep: bool = Field(True, description="Keep it.")
     lora: Inner = Field(Inner(), description="Nested.")
 
@@ -33,8 +34,14 @@ def test_flags_override_the_file_and_set_overrides_both(tmp_path: Path) -> None:
     assert (job.data, job.steps, job.lora.rank, job.kind) == ("x", 5, 16, "b")
 
 
-def test_identity_leaves_out_the_directory() -> None:
-    assert "out" not in resolve(Job, None, {"data": "x"}).identity()
+def test_identity_leaves_out_free_options_here_and_in_groups() -> None:
+    job = resolve(Job, None, {"data": "x", "out": "y"}, ["lora.url=http://127.0.0.1"])
+    assert (job.out, job.lora.url) == (Path("y"), "http://127.0.0.1")
+    assert job.identity() == {
+        "data": "x", "steps": 40, "kind": "a", "keep": True, "lora": {"rank": 8},
+    }  # fmt: skip
+    with pytest.raises(InputError, match=r"lora\.url: .*at most 20"):
+        resolve(Job, None, {"data": "x"}, ["lora.url=http://127.0.0.1:8000/v1"])
 
 
 @pytest.mark.parametrize(
@@ -43,7 +50,7 @@ def test_identity_leaves_out_the_directory() -> None:
         ("data: x\nstep: 3\n", "step: unknown option"),
         ("steps: 3\n", r"data: required \(--data\)"),
         ("data: x\nsteps: none\n", "steps: .*got 'none'"),
-        ("data: x\nlora: {rang: 1}\n", "lora.rang: unknown option. Known here: rank."),
+        ("data: x\nlora: {rang: 1}\n", "lora.rang: unknown option. Known here: rank, url."),
         ("- x\n", "must hold `key: value` lines"),
         ("a: [\n", "not valid YAML"),
     ],
@@ -110,7 +117,7 @@ def test_help_shows_every_option_with_its_default() -> None:
     assert "--steps INTEGER How many steps. [default: 40]" in text
     assert "--kind [a|b] Which kind. [default: a]" in text
     assert "--keep / --no-keep Keep it. [default: True]" in text
-    assert "--out PATH Run directory. [default: none]" in text
+    assert "--out PATH Run directory. --keep" in text
 
 
 def test_options_reach_the_job() -> None:

@@ -44,7 +44,7 @@ def test_only_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
         path.write_text("x")
     (tmp_path / ".best.34.tmp").mkdir()
     (tmp_path / ".best.34.tmp" / "weights").write_text("x")
-    remove_unfinished(tmp_path)
+    remove_unfinished(sorted(tmp_path.rglob("*")))
     assert sorted(p for p in tmp_path.rglob("*") if p.is_file()) == sorted(kept)
     assert not (tmp_path / ".best.34.tmp").exists()
 

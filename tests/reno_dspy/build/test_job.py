@@ -207,7 +207,9 @@ def test_a_changed_input_is_noticed(copied: Callable[[int], Path], tmp_path: Pat
     before = run(folder, tmp_path / "out")
     first = sorted(folder.glob("*.xml"))[0]
     first.write_text(first.read_text(encoding="utf-8").replace("<year>20", "<year>19"), "utf-8")
-    after = run(folder, tmp_path / "out")
+    with pytest.raises(InputError, match=r"articles: (.|\n)*--stage"):
+        run(folder, tmp_path / "out")
+    after = run(folder, tmp_path / "out", stage="match")
     assert after.digest != before.digest
     assert after.stages["extract"].reused
     assert not after.stages["match"].reused
@@ -275,8 +277,21 @@ def test_another_model_behind_the_same_name_is_asked_again(corpus: Path, tmp_pat
     first, same, other = Scripted(), Scripted(), Scripted()
     for one, model in ((first, "small"), (same, "small"), (other, "large")):
         one.identity = {"lm": {"model": model}}  # type: ignore[attr-defined]
+    for one in (first, same):
         run(corpus, tmp_path / "out", extractor=one, limit=2)
+    with pytest.raises(InputError, match=r"extractor\.lm\.model: 'small' -> 'large'"):
+        run(corpus, tmp_path / "out", extractor=other, limit=2)
+    run(corpus, tmp_path / "out", extractor=other, limit=2, stage="extract")
     assert (first.calls, same.calls, other.calls) == (2, 0, 2)
+
+
+@pytest.mark.parametrize("damage", ["{}", "[]", "", '{"fingerprint": 1, "counts": []}'])
+def test_a_damaged_note_costs_its_stage_alone(corpus: Path, tmp_path: Path, damage: str) -> None:
+    before = run(corpus, tmp_path, limit=1)
+    (tmp_path / "stages" / "filter.json").write_text(damage)
+    after = run(corpus, tmp_path, limit=1)
+    assert [name for name, done in after.stages.items() if not done.reused] == ["filter"]
+    assert after.digest == before.digest
 
 
 def test_an_lm_that_describes(corpus: Path, tmp_path: Path) -> None:

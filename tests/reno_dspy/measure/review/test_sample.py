@@ -40,8 +40,10 @@ def _record(i: int) -> dict[str, Any]:
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     path = tmp_path / "run"
-    directory = RunDir.open(path, "evaluate", {"profile": "paper"})
-    with directory.log("predictions.jsonl").appending() as log:
+    with (
+        RunDir.open(path, "evaluate", {"profile": "paper"}, depends_on={}) as directory,
+        directory.log("predictions.jsonl").appending() as log,
+    ):
         for i in range(100):
             log.write(_record(i))
     return path

@@ -1,0 +1,66 @@
+"""A lock that one process holds, and that says which one when another process asks for it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shlex
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from reno_dspy.base.errors import InputError
+from reno_dspy.base.secrets import redact
+
+
+@contextmanager
+def locked(path: Path, what: str) -> Iterator[None]:
+    """Hold the lock file `path` for the length of the block; it exists only as long.
+
+    Raises InputError, which says that `what` is in use and names the process, when another one holds it;
+    OSError when the file cannot be made. A process that is killed leaves the file behind but not the
+    lock. On a file system that knows no locks nothing is locked.
+    """
+    descriptor = _acquire(path, what)
+    try:
+        os.truncate(descriptor, 0)
+        os.write(descriptor, _this_process().encode("utf-8", "replace"))
+        yield
+    finally:
+        # Removed while it is locked: whoever opened it meanwhile finds that it is gone and tries again.
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _acquire(path: Path, what: str) -> int:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(descriptor, 1000).decode("utf-8", "replace")
+            os.close(descriptor)
+            raise InputError(
+                f"{what} is in use by {holder or 'another process'}. Wait for it to end, or name another "
+                "--out."
+            ) from None
+        except OSError:
+            return descriptor
+        if _is_at(path, descriptor):
+            return descriptor
+        os.close(descriptor)
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    """Whether `path` is still the file that was opened, and not one that its holder removed."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _this_process() -> str:
+    command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+    return f"process {os.getpid()} on {socket.gethostname()} (`{redact(command)[:300]}`)"
