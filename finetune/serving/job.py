@@ -10,14 +10,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import signal
 import socket
-import subprocess
-import sys
 import tempfile
-import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -28,7 +23,8 @@ import yaml
 
 from finetune.base import Base, resolve_base
 from finetune.manifest import PROMPT, Adapter, load_adapter
-from reno_dspy.base.errors import InputError, JobError
+from reno_dspy.base.child_server import child_server, python_module, url_of
+from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import cache_dir, write_json, write_text
 
 if TYPE_CHECKING:
@@ -102,7 +98,7 @@ def serve_cpu(
         models = {a.name(): _load(base, a, context, slots) for a in adapters} or {
             base.name: _load(base, None, context, slots)
         }
-        endpoints = [Endpoint(f"http://{address[0]}:{address[1]}/v1", name) for name in models]
+        endpoints = [Endpoint(f"{url_of(address[0], address[1])}/v1", name) for name in models]
 
         class Server(uvicorn.Server):  # type: ignore[misc]
             async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -155,50 +151,18 @@ def local_server(base: str, adapter: Path | None, log: Path) -> Iterator[Endpoin
     adapter that does not fit, JobError when the server dies before it is ready.
     """
     find_models(base, [adapter] if adapter else [])
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="reno-serve-") as folder, open(log, "wb") as output:
+    with tempfile.TemporaryDirectory(prefix="reno-serve-") as folder:
         ready = Path(folder) / "ready.json"
-        command = [sys.executable, "-m", "finetune.serving.job", base, "--ready", str(ready)]
+        command = python_module("finetune.serving.job", base, "--ready", str(ready))
         if adapter:
             command += ["--adapter", str(adapter)]
-        child = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=output, stderr=output, env=_environment()
-        )
-        try:
-            yield _wait(child, ready, log)
-        finally:
-            _stop(child)
-
-
-def _environment() -> dict[str, str]:
-    # The child must find this checkout's packages from any working directory.
-    root = str(Path(__file__).resolve().parents[2])
-    path = os.environ.get("PYTHONPATH")
-    return os.environ | {"PYTHONPATH": f"{root}{os.pathsep}{path}" if path else root}
-
-
-def _wait(child: subprocess.Popen[bytes], ready: Path, log: Path) -> Endpoint:
-    while not ready.exists():
-        if child.poll() is not None:
-            tail = "\n".join(log.read_text(errors="replace").splitlines()[-8:])
-            raise JobError(f"The model server ended before it was ready ({log}):\n{tail}")
-        time.sleep(0.1)
-    return Endpoint(**json.loads(ready.read_text(encoding="utf-8")))
-
-
-def _stop(child: subprocess.Popen[bytes]) -> None:
-    assert child.stdin is not None
-    child.stdin.close()
-    child.terminate()
-    try:
-        child.wait(timeout=10)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        child.wait()
+        with child_server("The model server", command, log=log) as server:
+            server.wait_until(ready.exists)
+            yield Endpoint(**json.loads(ready.read_text(encoding="utf-8")))
 
 
 def _main() -> None:
-    """The child of `local_server`: serves until its standard input is closed."""
+    """The child of `local_server`: serves until it is stopped."""
     parser = argparse.ArgumentParser(prog="python -m finetune.serving.job")
     parser.add_argument("base")
     parser.add_argument("--adapter", type=Path)
@@ -208,11 +172,6 @@ def _main() -> None:
     def ready(endpoints: list[Endpoint]) -> None:
         write_json(options.ready, endpoints[0].__dict__)
 
-    def stop_with_parent() -> None:
-        sys.stdin.buffer.read()
-        os._exit(0)
-
-    threading.Thread(target=stop_with_parent, daemon=True).start()
     base, adapters = find_models(options.base, [options.adapter] if options.adapter else [])
     serve_cpu(base, adapters, ready)
 

@@ -8,20 +8,17 @@ reno serve smollm2-135m --vllm-python ... -- --dtype float32 --enforce-eager
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
-import socket
-import subprocess
-import time
-import urllib.error
 import urllib.request
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from finetune.base import Base
 from finetune.manifest import Adapter
 from finetune.serving.job import Endpoint, Ready
+from reno_dspy.base.child_server import child_environment, child_server, free_port, url_of
 from reno_dspy.base.errors import InputError, JobError
 
 # The ranks for which vLLM makes room.
@@ -56,23 +53,22 @@ def serve_vllm(
 
     Raises JobError when vLLM ends by itself; its own output says why.
     """
-    port = port or _free_port(host)
+    port = port or free_port(host)
     command = [*_command(python, base, adapters, host, port, context), *options]
-    environment = os.environ | {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
-    # A group of its own, so that its workers end with it.
-    child = subprocess.Popen(command, env=environment, start_new_session=True)
+    environment = child_environment({"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"})
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        _wait(child, f"http://{host}:{port}/health")
-        names = [adapter.name() for adapter in adapters] or [base.name]
-        ready([Endpoint(f"http://{host}:{port}/v1", name) for name in names])
-        code = child.wait()
-        raise JobError(f"vLLM ended by itself (exit code {code}); its output above says why.")
+        with child_server("vLLM", command, environment=environment) as server:
+            address = url_of(host, port)
+            server.wait_until(lambda: _answers(f"{address}/health"))
+            names = [adapter.name() for adapter in adapters] or [base.name]
+            ready([Endpoint(f"{address}/v1", name) for name in names])
+            code = server.wait()
+            raise JobError(f"vLLM ended by itself (exit code {code}); its output above says why.")
     except KeyboardInterrupt:
         return
     finally:
         signal.signal(signal.SIGTERM, previous)
-        _stop(child)
 
 
 def _command(
@@ -94,28 +90,7 @@ def _command(
     return command
 
 
-def _free_port(host: str) -> int:
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def _wait(child: subprocess.Popen[bytes], health: str) -> None:
-    while child.poll() is None:
-        try:
-            with urllib.request.urlopen(health, timeout=5):
-                return
-        except (OSError, urllib.error.URLError):
-            time.sleep(0.5)
-    raise JobError(f"vLLM did not start (exit code {child.returncode}); see its output above.")
-
-
-def _stop(child: subprocess.Popen[bytes]) -> None:
-    if child.poll() is None:
-        os.killpg(child.pid, signal.SIGTERM)
-        try:
-            child.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
+def _answers(health: str) -> bool:
+    with suppress(OSError), urllib.request.urlopen(health, timeout=5):
+        return True
+    return False
