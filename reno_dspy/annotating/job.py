@@ -102,11 +102,13 @@ def _answer_all(
     budget = FailureBudget(config.max_errors, total or 0)
     title = f"annotate {system.name}"
     with log.appending() as out, bar(title, total, done=index.answered) as progress:
-        if not index.started:
-            out.write(header)
         rate = _Rate(progress)
 
         def keep(job: _Job, completion: Completion) -> None:
+            # Not before: a system that does not start must not bind the output to itself.
+            if not index.started:
+                out.write(header)
+                index.started = True
             out.write({"index": job.index} | _answer(job.reference, completion))
             rate.advance(completion)
 

@@ -1,10 +1,10 @@
-"""GROBID over its REST API, without consolidation: what its models read, nothing looked up elsewhere.
+"""GROBID over its REST API, without consolidation: its models' answers, nothing looked up elsewhere.
 
     docker run --rm --init -p 127.0.0.1:8070:8070 grobid/grobid:0.9.1-crf
     reno evaluate --system grobid --data DATA
 
-References go to `/api/processCitationList` in batches. A batch that fails goes again one by one to
-`/api/processCitation`, so that one hostile reference costs one error row.
+References go to `/api/processCitationList` in batches. A batch that gets no usable answer goes again one
+by one to `/api/processCitation`, so that one hostile reference costs one error row.
 """
 
 from __future__ import annotations
@@ -30,10 +30,20 @@ if TYPE_CHECKING:
 
 # Server states that pass: all threads busy (503), a proxy's time-out or overload.
 _TRANSIENT = frozenset({429, 502, 503, 504})
+# References of a batch that may time out before the rest of it is given up: the server is stuck.
+_SLOW = 2
 
 
 class RequestFailed(Exception):
     """GROBID gave no usable answer to one request."""
+
+
+class TimedOut(RequestFailed):
+    """GROBID was still at work when the time was up."""
+
+
+class Unreachable(RequestFailed):
+    """No GROBID that answers, after all retries."""
 
 
 class Grobid:
@@ -95,43 +105,60 @@ class Grobid:
         """Annotate references; what GROBID cannot answer is an error row."""
         lines = [collapse(reference) for reference in references]
         async with httpx.AsyncClient(timeout=self._timeout_s, verify=self._ssl) as client:
-            together = await self._complete_all(client, lines) if len(lines) > 1 else None
-            # A batch that fails is asked one by one, to find out which reference is to blame.
-            return together or [await self._complete(client, line) for line in lines]
+            if len(lines) > 1:
+                try:
+                    return await self._complete(client, lines)
+                except Unreachable as failure:
+                    return [Completion("", error=str(failure)) for _ in lines]
+                except (RequestFailed, MalformedXml, ValueError):
+                    pass  # One by one, to find out which reference is to blame.
+            return await self._complete_each(client, lines)
 
-    async def _complete_all(
+    async def _complete(
         self, client: httpx.AsyncClient, references: Sequence[str]
-    ) -> list[Completion] | None:
-        """All answers by one request; None when it fails."""
+    ) -> list[Completion]:
+        """All answers by one request. Raises RequestFailed, MalformedXml or ValueError."""
         start = perf_counter()
-        try:
-            texts = await self._ask_list(client, references)
-        except (RequestFailed, MalformedXml, ValueError):
-            return None
+        if len(references) == 1:
+            texts = [citation(await self._post(client, "processCitation", references))]
+        else:
+            texts = citations(await self._post(client, "processCitationList", references))
+        if len(texts) != len(references):
+            raise RequestFailed(f"{len(texts)} answers to {len(references)} references")
         latency = (perf_counter() - start) / len(references)
         return [Completion(text, latency_s=latency) for text in texts]
 
-    async def _complete(self, client: httpx.AsyncClient, reference: str) -> Completion:
-        start = perf_counter()
-        try:
-            tei = await self._post(client, "processCitation", [reference])
-            text, error = citation(tei), None
-        except RequestFailed as failure:
-            text, error = "", str(failure)
-        except (MalformedXml, ValueError) as problem:
-            text, error = "", f"GROBID's answer is not TEI: {problem}"
-        return Completion(text, error=error, latency_s=perf_counter() - start)
-
-    async def _ask_list(self, client: httpx.AsyncClient, references: Sequence[str]) -> list[str]:
-        found = citations(await self._post(client, "processCitationList", references))
-        if len(found) != len(references):
-            raise RequestFailed(f"{len(found)} answers to {len(references)} references")
-        return found
+    async def _complete_each(
+        self, client: httpx.AsyncClient, references: Sequence[str]
+    ) -> list[Completion]:
+        """An answer or an error for each reference, until the server proves to be stuck or gone."""
+        completions: list[Completion] = []
+        slow, gone = 0, None
+        for reference in references:
+            if gone:
+                completions.append(Completion("", error=gone))
+                continue
+            start = perf_counter()
+            try:
+                completions += await self._complete(client, [reference])
+            except RequestFailed as failure:
+                error = str(failure)
+                slow += isinstance(failure, TimedOut)
+                gone = error if isinstance(failure, Unreachable) or slow == _SLOW else None
+            except (MalformedXml, ValueError) as problem:
+                error = f"GROBID's answer is not TEI: {problem}"
+            else:
+                continue
+            completions.append(Completion("", error=error, latency_s=perf_counter() - start))
+        return completions
 
     async def _post(
         self, client: httpx.AsyncClient, service: str, references: Sequence[str]
     ) -> str:
-        """The TEI that a service answers, "" for "nothing found". Raises RequestFailed."""
+        """The TEI that a service answers, "" for "nothing found".
+
+        Raises TimedOut, Unreachable, or RequestFailed for any other answer that is no success.
+        """
         form = {"citations": list(references), "consolidateCitations": "0"}
         headers = {"Accept": "application/xml"}
         problem = ""
@@ -140,17 +167,18 @@ class Grobid:
                 await asyncio.sleep(self._wait_s * 2 ** (attempt - 1))
             try:
                 answer = await client.post(f"{self._url}/api/{service}", data=form, headers=headers)
+            except httpx.ReadTimeout:
+                raise TimedOut(f"GROBID, {service}: no answer in {self._timeout_s:g} s") from None
             except httpx.TransportError as error:
                 problem = f"{type(error).__name__} {error}".strip()
                 continue
             except httpx.HTTPError as error:  # an answer that cannot be decoded
-                problem = f"{type(error).__name__} {error}".strip()
-                break
+                raise RequestFailed(f"GROBID, {service}: {type(error).__name__} {error}") from None
             if answer.status_code == 204:
                 return ""
             if answer.is_success:
                 return answer.text
             problem = f"HTTP {answer.status_code} {answer.text[:200]}".strip()
             if answer.status_code not in _TRANSIENT:
-                break
-        raise RequestFailed(f"GROBID, {service}: {problem}")
+                raise RequestFailed(f"GROBID, {service}: {problem}")
+        raise Unreachable(f"GROBID, {service}: {problem}")

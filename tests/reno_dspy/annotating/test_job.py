@@ -98,6 +98,19 @@ def test_the_system_starts_once_before_any_worker_asks(
     assert (system.starts, len(system.seen)) == (1, len(REFERENCES))
 
 
+def test_a_system_that_does_not_start_leaves_nothing(tmp_path: Path) -> None:
+    class Broken(Plain):
+        async def start(self) -> None:
+            raise JobError("Nothing answers there.")
+
+        def identity(self) -> Mapping[str, str]:
+            return {"model": "broken"}
+
+    with pytest.raises(JobError, match="Nothing answers"):
+        annotate(config(tmp_path / "refs.xml"), Broken(), REFERENCES)
+    assert annotate(config(tmp_path / "refs.xml"), Plain(), REFERENCES) == (len(REFERENCES), 0)
+
+
 def test_json_lines_carry_errors_and_raw_answers(tmp_path: Path) -> None:
     out = tmp_path / "refs.jsonl"
     annotate(config(out, format="jsonl"), Plain(), ["a", "fail", "broken"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -101,7 +102,8 @@ class _Handler(BaseHTTPRequestHandler):
         if status != 204:
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        with contextlib.suppress(BrokenPipeError):  # the client did not wait
+            self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -233,6 +235,32 @@ def test_a_server_that_is_gone_gives_error_rows(server: _Server) -> None:
     (completion,) = asyncio.run(system.annotate(["a"]))
     assert completion.error is not None
     assert "ConnectError" in completion.error
+
+
+def test_a_batch_that_reaches_no_server_is_not_asked_one_by_one(server: _Server) -> None:
+    server.script = lambda service, lines, n: (503, "busy")
+    answers = server.ask("a", "b", "c", retries=2)
+    assert [error for _, error in answers] == ["GROBID, processCitationList: HTTP 503 busy"] * 3
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize("hang_on", [{"hostile"}, {"hostile", "a", "b"}])
+def test_a_reference_that_hangs_the_server(server: _Server, hang_on: set[str]) -> None:
+    over = threading.Event()
+
+    def script(service: str, lines: list[str], n: int) -> Answer:
+        if hang_on & set(lines):
+            over.wait(30)
+        return 200, JOURNAL
+
+    server.script = script
+    system = Grobid(server.url, timeout_s=1.0, wait_s=0.001)
+    found = asyncio.run(system.annotate(["a", "hostile", "b"]))
+    over.set()
+    assert [bool(one.error) for one in found] == [one in hang_on for one in ("a", "hostile", "b")]
+    assert "no answer in 1 s" in str(found[1].error)
+    # The batch, then each reference, but for those after two that hang.
+    assert len(server.requests) == (4 if len(hang_on) == 1 else 3)
 
 
 def test_identity_is_the_servers_version(server: _Server) -> None:
