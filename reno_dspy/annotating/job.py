@@ -2,8 +2,8 @@
 
     reno annotate refs.txt --out refs.xml
 
-Answers are appended to a log beside the output as they come, so that a killed job resumes; references
-are read a window at a time, so that memory does not grow with the file. The output is written from the log.
+Answers are appended to a log beside the output as they come, so that a killed job resumes. References are
+read a window at a time, so that memory does not grow with the file; the output is written from the log.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ from reno_dspy.base.errors import InputError
 from reno_dspy.base.failures import MAX_ERRORS, FailureBudget, MaxErrors
 from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.base.progress import Bar, bar
-from reno_dspy.jats.citation import MAX_CHARACTERS, read
+from reno_dspy.jats.citation import read
 from reno_dspy.jats.spans import ILLEGAL
 from reno_dspy.systems import Completion, System
 from reno_dspy.systems.asking import ask_system
 from reno_dspy.systems.options import SystemOptions
 
-# References a system is given at once: enough to keep it busy, little to hold or to lose.
+# References that are read at once: enough to make batches of like length, little to hold.
 WINDOW = 2_000
-# Longer than this is no reference but a file without line ends; tags make it longer still.
-_LONGEST = MAX_CHARACTERS // 10
+# The longest real references have some 2,000 characters. Longer lines are text without line ends, on which
+# a model whose attention is quadratic spends minutes.
+LONGEST = 5_000
 
 
 class AnnotateConfig(SystemOptions):
@@ -72,8 +73,8 @@ def annotate(
     `total` is how many there are, where that is known; `fresh` forgets an unfinished job. A failed or
     malformed answer is a row with `error` (JSON lines), or the plain text untagged (JATS).
     Raises InputError when an unfinished job for the same file had other input or another system, or
-    another process is at it; JobError when too many answers fail (`FailureBudget`; the log is kept
-    then).
+    another process works on it; JobError when too many answers fail (`FailureBudget`), and then the log
+    is kept.
     """
     if config.out.exists() and not config.out.is_file():
         raise InputError(f"--out {config.out} is not a file; name a file to write.")
@@ -190,8 +191,11 @@ class _Rate:
 
 def _unfit(reference: str) -> str | None:
     """Why no annotation can hold `reference`; None where one can."""
-    if len(reference) > _LONGEST:
-        return f"{len(reference):,} characters are no reference: one a line is expected"
+    if len(reference) > LONGEST:
+        return (
+            f"{len(reference):,} characters are no reference (at most {LONGEST:,}); put each on a line "
+            "of its own"
+        )
     if (found := ILLEGAL.search(reference)) is None:
         return None
     code = ord(found.group())

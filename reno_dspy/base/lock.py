@@ -62,5 +62,8 @@ def _is_at(path: Path, descriptor: int) -> bool:
 
 
 def _this_process() -> str:
-    command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
-    return f"process {os.getpid()} on {socket.gethostname()} (`{redact(command)[:300]}`)"
+    name = Path(sys.argv[0]).name
+    if name == "__main__.py" and (spec := sys.modules["__main__"].__spec__):
+        name = f"python -m {spec.parent}"
+    command = redact(" ".join([name, shlex.join(sys.argv[1:])]))
+    return f"process {os.getpid()} on {socket.gethostname()} (`{command[:300]}`)"

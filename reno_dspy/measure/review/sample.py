@@ -24,7 +24,8 @@ from typing import Any
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import digest, write_text
 from reno_dspy.base.jsonl import JsonlLog
-from reno_dspy.base.rundir import read_config
+from reno_dspy.base.lock import locked
+from reno_dspy.base.rundir import LOCK, read_config
 from reno_dspy.jats.citation import FIELDS, read
 from reno_dspy.measure.job import PREDICTIONS
 from reno_dspy.measure.metric import CitationScore
@@ -106,10 +107,12 @@ def export(sample: Sample, out: Path) -> tuple[Path, Path]:
     Raises InputError when `out` already has a review, whose verdicts would be lost.
     """
     table, page = out / "review.csv", out / "review.html"
-    if table.exists():
-        raise InputError(f"{out} already holds a review; name another --out.")
-    write_text(page, _page(sample))
-    write_text(table, _table(sample))
+    out.mkdir(parents=True, exist_ok=True)
+    with locked(out / LOCK, str(out)):
+        if table.exists():
+            raise InputError(f"{out} already holds a review; name another --out.")
+        write_text(page, _page(sample))
+        write_text(table, _table(sample))
     return table, page
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -236,7 +237,10 @@ def test_a_job_has_one_process_and_fresh_forgets_it(
     monkeypatch.setattr(module, "WINDOW", 4)
     out = tmp_path / "refs.xml"
     cut(out)
-    with locked_log(out, fresh=False), pytest.raises(InputError, match="Another process"):
+    with (
+        locked_log(out, fresh=False),
+        pytest.raises(InputError, match=f"is in use by process {os.getpid()} on "),
+    ):
         annotate(config(out), Plain(), REFERENCES, fresh=True)
     system = Plain()
     annotate(config(out), system, REFERENCES, fresh=True)
@@ -270,7 +274,7 @@ def test_what_a_killed_write_left_is_cleared_away(tmp_path: Path) -> None:
 
 def test_a_few_unfit_lines_are_rows_and_no_verdict(tmp_path: Path) -> None:
     out = tmp_path / "refs.jsonl"
-    unfit = ["\x01", "\udcff bytes", "x" * 200_000]
+    unfit = ["\x01", "\udcff bytes", "x" * 5_001]
     system = Plain()
     references = [unfit[i % 3] if i % 4 == 0 else f"good {i}" for i in range(100)]
     assert annotate(config(out, format="jsonl"), system, references) == (100, 25)
@@ -278,4 +282,4 @@ def test_a_few_unfit_lines_are_rows_and_no_verdict(tmp_path: Path) -> None:
     errors = [json.loads(line)["error"] for line in out.read_text().splitlines()]
     assert "cannot stand in XML" in errors[0]
     assert "0xFF at character 0 is not UTF-8" in errors[4]
-    assert "200,000 characters" in errors[8]
+    assert "5,001 characters are no reference" in errors[8]
