@@ -10,6 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reno_dspy.base.errors import JobError
 from reno_dspy.base.files import write_json
 from tracking.journal import STATE, Event, Journal
 from tracking.lineage import NOTE, link_neighbours
@@ -65,7 +66,8 @@ class Sender:
                 self._sent += len(pending)
         except Exception as error:  # whatever fails here, the job must go on
             self.trouble = error
-            self._tell(cannot_reach(self.uri, error))
+            known = isinstance(error, JobError)
+            self._tell(str(error) if known else cannot_reach(self.uri, error))
 
     def close(self) -> None:
         """Remember what was sent."""

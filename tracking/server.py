@@ -35,7 +35,8 @@ def serving(uri: str, port: int = 0, artifacts: Path | None = None) -> Iterator[
     Raises:
         JobError: the server does not come up (its last lines are in the message).
     """
-    open_client(uri).search_experiments(max_results=1)  # creates the tables, or fails plainly
+    # Creates the tables, or fails plainly.
+    open_client(uri)
     port = port or free_port(HOST)
     address = url_of(HOST, port)
     command = _command(uri, port, artifacts or artifact_root(uri))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reno_dspy.base.errors import InputError, JobError
+from tracking.local_store import create, database_of
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -52,41 +53,54 @@ def is_remote(uri: str) -> bool:
 
 def artifact_root(uri: str) -> Path | None:
     """The folder for the artifacts of a local SQLite store, beside its database; None elsewhere."""
-    if not uri.startswith("sqlite:///"):
-        return None
-    return Path(uri.removeprefix("sqlite:///")).resolve().parent / "artifacts"
+    database = database_of(uri)
+    return database.parent / "artifacts" if database else None
 
 
 def open_client(uri: str | None = None) -> MlflowClient:
-    """A client of the store at `uri` (default: `store_uri()`); a new local store is created."""
+    """A client of the store at `uri` (default: `store_uri()`); a new local store is created.
+
+    Raises JobError, in one sentence, when a local store can be neither created nor opened, or a server
+    does not answer.
+    """
     prepare_environment()
     from mlflow.tracking import MlflowClient
 
     uri = uri or store_uri()
-    root = artifact_root(uri)
-    if root is not None:
-        root.mkdir(parents=True, exist_ok=True)
-    return MlflowClient(tracking_uri=uri, registry_uri=uri)
+    database = database_of(uri)
+    try:
+        if database:
+            create(database, database.parent / "artifacts")
+        client = MlflowClient(tracking_uri=uri, registry_uri=uri)
+        client.search_experiments(max_results=1)
+    except Exception as error:  # MLflow has one exception for all, and lets others through
+        raise JobError(f"{cannot_reach(uri, error)} {_advice(uri)}") from error
+    return client
+
+
+def _advice(uri: str) -> str:
+    if is_remote(uri):
+        return "Check that the server is up."
+    if not database_of(uri):
+        return "Check that the database is up."
+    return (
+        "If its disk is not full and it is not in use, move the file away: `reno runs log DIR` writes the "
+        "run directories that you have into a new store."
+    )
 
 
 def open_existing() -> MlflowClient:
     """A client of the store, to read.
 
-    Raises InputError where a local one does not exist yet, JobError where it cannot be reached.
+    Raises InputError where a local one does not exist yet, JobError where it cannot be opened.
     """
-    uri = store_uri()
-    database = Path(uri.removeprefix("sqlite:///"))
-    if uri.startswith("sqlite:///") and not database.is_file():
+    database = database_of(store_uri())
+    if database and not database.is_file():
         raise InputError(
             f"There are no runs yet: {database} does not exist. Run a job here first, change to the "
             "directory where one ran, or set MLFLOW_TRACKING_URI."
         )
-    client = open_client(uri)
-    try:
-        client.search_experiments(max_results=1)
-    except Exception as error:  # MLflow has one exception for all, and lets others through
-        raise JobError(f"{cannot_reach(uri, error)} Check that the server is up.") from error
-    return client
+    return open_client()
 
 
 def cannot_reach(uri: str, error: Exception) -> str:

@@ -79,19 +79,27 @@ def list_(job: str | None, limit: int) -> None:
 @command.command("clean")
 @click.option("--dry-run", is_flag=True, help="Say what would be done and do nothing.")
 @click.option("--delete-failed", is_flag=True, help="Move failed and killed runs to the trash.")
-def clean_(dry_run: bool, delete_failed: bool) -> None:
+@click.option(
+    "--run", "named", multiple=True, metavar="ID", help="Close this run, wherever it was started."
+)
+def clean_(dry_run: bool, delete_failed: bool, named: tuple[str, ...]) -> None:
     """Close runs whose process died (`kill -9`, power cut); they show as RUNNING for ever.
 
+    Runs of other hosts and containers are left, and listed: name those that you know to be dead.
     Deleted runs can be restored in the MLflow UI. Run directories are not touched.
     """
     from tracking.housekeeping import clean, plan_cleaning
     from tracking.store import open_existing
 
     client = open_existing()
-    cleaning = plan_cleaning(client, delete_failed=delete_failed)
+    cleaning = plan_cleaning(client, delete_failed=delete_failed, named=named)
     for what, runs in (("close as KILLED", cleaning.close), ("delete", cleaning.delete)):
         for run in runs:
             click.echo(f"{what}: {run.info.run_id[:8]} {run.info.run_name}")
+    for run, reason in cleaning.left:
+        click.echo(f"left: {run.info.run_id[:8]} {run.info.run_name} ({reason})")
+    if cleaning.left:
+        click.echo("If one of these is dead, close it with --run ID.")
     if not cleaning.close and not cleaning.delete:
         click.echo("Nothing to clean.")
     elif not dry_run:
