@@ -21,10 +21,13 @@ from torch import Tensor
 from transformers import PreTrainedModel
 from transformers.cache_utils import Cache, DynamicLayer
 
+# Below it, logits divided by the temperature are no numbers any more, and the likeliest token wins anyway.
+_COLDEST = 1e-5
+
 
 @dataclass(frozen=True)
 class Request:
-    """A prompt and how to continue it; temperature 0 is greedy."""
+    """A prompt and how to continue it; temperature 0 (or next to it) is greedy."""
 
     prompt: Sequence[int]
     max_tokens: int
@@ -113,6 +116,7 @@ class Engine:
         self._held: list[list[int]] = [[] for _ in range(slots)]
         self._active: list[_Active | None] = [None] * slots
         self._waiting: queue.SimpleQueue[_Active | None] = queue.SimpleQueue()
+        self._closing = False
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
 
@@ -121,45 +125,55 @@ class Engine:
         if not request.prompt or len(request.prompt) + request.max_tokens > self.context:
             raise ValueError("The prompt is empty, or with max_tokens longer than the context.")
         random = None
-        if request.temperature > 0:
+        if request.temperature >= _COLDEST:
             random = torch.Generator()
             random.seed() if request.seed is None else random.manual_seed(request.seed)
         future: Future[Generation] = Future()
         self._waiting.put(_Active(request, future, random))
         return future
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether requests are still answered."""
+        return self._thread.is_alive()
+
     def close(self) -> None:
-        """Stop the thread; requests under way fail."""
+        """Stop the thread; requests under way and those that wait fail."""
+        self._closing = True
         self._waiting.put(None)
         self._thread.join()
 
     def _run(self) -> None:
+        stopping = RuntimeError("The server is stopping.")
         with torch.inference_mode():
             while self._admit():
                 try:
                     self._step()
-                except Exception as error:  # the requests fail; the server goes on
-                    self._fail_all(error)
-        self._fail_all(RuntimeError("The server is stopping."))
+                except Exception as error:  # a pass over all slots failed: so do their requests
+                    for slot in range(len(self._active)):
+                        self._fail(slot, error)
+        for slot in range(len(self._active)):
+            self._fail(slot, stopping)
+        while not self._waiting.empty():
+            if entry := self._waiting.get():
+                _refuse(entry, stopping)
 
-    def _fail_all(self, error: Exception) -> None:
-        for slot, active in enumerate(self._active):
-            self._active[slot], self._held[slot] = None, []
-            if active and active.future.set_running_or_notify_cancel():
-                active.future.set_exception(error)
+    def _fail(self, slot: int, error: Exception) -> None:
+        """End the request of a slot, if it has one. What the slot holds may be half written."""
+        active, self._active[slot], self._held[slot] = self._active[slot], None, []
+        if active:
+            _refuse(active, error)
 
     def _admit(self) -> bool:
         """Give waiting requests their slots; False when the engine was closed."""
-        while None in self._active:
+        while None in self._active and not self._closing:
             try:
                 entry = self._waiting.get(block=not any(self._active))
             except queue.Empty:
                 return True
-            if entry is None:
-                return False
-            if not entry.future.cancelled():
+            if entry and not entry.future.cancelled():
                 self._start(entry)
-        return True
+        return not self._closing
 
     def _start(self, entry: _Active) -> None:
         """Compute a prompt in the first free slot and choose its first token."""
@@ -172,14 +186,13 @@ class Engine:
         window.slots, window.length = slice(slot, slot + 1), length
         window.rows = torch.full((1, 1), slot)
         seen = torch.arange(length)[None, :] <= positions[0][:, None]
+        self._active[slot] = entry
         try:
             logits = self._forward(torch.tensor([prompt[start:]]), positions, seen[None, None])
         except Exception as error:  # one request's failure must not end the others
-            self._held[slot] = []
-            entry.future.set_exception(error)
+            self._fail(slot, error)
             return
         self._held[slot] = prompt
-        self._active[slot] = entry
         self._take(slot, logits[0])
 
     def _copy_beginning(self, prompt: list[int], slot: int) -> int:
@@ -206,6 +219,8 @@ class Engine:
             tokens[i, 0] = self._newest(i)
             positions[i, 0] = len(self._held[i])
         window = self._window
+        # All slots see as many positions as the longest answer needs; each masks what is beyond its own.
+        # That wastes a little attention and saves a pass for every length.
         window.slots, window.length = slice(0, count), int(positions[busy].max()) + 1
         window.rows = torch.arange(count)[:, None]
         seen = torch.arange(window.length)[None, :] <= positions
@@ -234,7 +249,11 @@ class Engine:
         """Append the next token to the slot's answer, or end it."""
         active = self._active[slot]
         assert active is not None
-        token = _choose(logits, active.request, active.random)
+        try:
+            token = _choose(logits, active.request, active.random)
+        except Exception as error:  # such as logits that are no numbers
+            self._fail(slot, error)
+            return
         if token in self._stop:
             self._finish(slot, "stop")
             return
@@ -250,6 +269,12 @@ class Engine:
         self._active[slot] = None
         if active.future.set_running_or_notify_cancel():
             active.future.set_result(Generation(active.new, reason))
+
+
+def _refuse(entry: _Active, error: Exception) -> None:
+    """Answer with `error`, unless the client has given up: a cancelled future takes no answer."""
+    if entry.future.set_running_or_notify_cancel():
+        entry.future.set_exception(error)
 
 
 def _common(a: Sequence[int], b: Sequence[int]) -> int:

@@ -1,6 +1,6 @@
 """An OpenAI-compatible endpoint on the CPU engine: `/v1/models`, `/v1/chat/completions`, `/health`.
 
-`reno serve` runs it; `python -m finetune.serving.job` is what `serve.local_server` starts.
+`reno serve` runs it; `python -m finetune.serving.job` is what `local_server` starts.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class ChatRequest(BaseModel):
     top_p: float | None = Field(1.0, gt=0.0, le=1.0)
     max_tokens: int | None = Field(None, ge=1)
     max_completion_tokens: int | None = Field(None, ge=1)
-    seed: int | None = None
+    # What torch takes as a seed.
+    seed: int | None = Field(None, ge=-(2**63), lt=2**64)
     n: int | None = 1
     stream: bool | None = False
     tools: list[Any] | None = None
@@ -70,6 +71,9 @@ def make_app(models: Mapping[str, Served], default_max_tokens: int) -> FastAPI:
 
     @app.get("/health")
     async def health() -> dict[str, str]:
+        dead = [name for name, served in models.items() if not served.engine.is_alive]
+        if dead:
+            raise _Refused(503, "engine", f"The engine of {', '.join(dead)} has stopped.")
         return {"status": "ok"}
 
     @app.get("/v1/models")

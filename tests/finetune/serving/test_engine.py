@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from torch import nn
 from finetune.base import TINY, resolve_base
 from finetune.cpu import HalfLinear, halve_linears
 from finetune.models import load_model
+from finetune.serving import engine as engine_module
 from finetune.serving.engine import Engine, Request
 
 
@@ -76,6 +78,56 @@ def test_a_cancelled_request_frees_its_slot(engine: Engine) -> None:
     cancelled = [future.cancel() for future in given_up]
     assert any(cancelled)
     assert engine.submit(Request([5, 6], 3)).result().tokens
+
+
+def test_a_request_that_breaks_fails_alone_and_the_engine_goes_on(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forward, choose = Engine._forward, engine_module._choose
+
+    def broken_prompt(self: Engine, tokens: torch.Tensor, *rest: torch.Tensor) -> torch.Tensor:
+        if 666 in tokens:
+            raise RuntimeError("no such piece")
+        return forward(self, tokens, *rest)
+
+    def broken_choice(logits: torch.Tensor, request: Request, *rest: Any) -> int:
+        if request.seed == 13:
+            raise RuntimeError("probabilities are no numbers")
+        return choose(logits, request, *rest)
+
+    monkeypatch.setattr(Engine, "_forward", broken_prompt)
+    monkeypatch.setattr(engine_module, "_choose", broken_choice)
+    good = engine.submit(Request(prompts()[0], 30))
+    # The last one's client leaves while its prompt fails.
+    bad = [
+        engine.submit(Request([5, 666, 6], 3)),
+        engine.submit(Request([5, 6], 3, temperature=1.0, seed=13)),
+        engine.submit(Request([5, 666], 3)),
+    ]
+    bad[2].cancel()
+    for future, reason in zip(bad, ("no such piece", "no numbers"), strict=False):
+        with pytest.raises(RuntimeError, match=reason):
+            future.result(60)
+    assert good.result(60).tokens
+    assert engine.submit(Request([5, 6], 3)).result(60).tokens
+    assert engine.is_alive
+
+
+@pytest.mark.parametrize("temperature", [1e-40, 1e-6, 1e-4])
+def test_the_coldest_temperatures_are_greedy(engine: Engine, temperature: float) -> None:
+    greedy = engine.submit(Request(prompts()[1], 8)).result(60).tokens
+    cold = Request(prompts()[1], 8, temperature=temperature, seed=1)
+    assert engine.submit(cold).result(60).tokens == greedy
+
+
+def test_closing_fails_what_waits(model: nn.Module) -> None:
+    engine = Engine(model, {2}, slots=1, context=1024)
+    futures = [engine.submit(Request([5, 6], 1000)) for _ in range(3)]
+    engine.close()
+    for future in futures:
+        with pytest.raises(RuntimeError, match="stopping"):
+            future.result(60)
+    assert not engine.is_alive
 
 
 def test_what_does_not_fit_is_refused(engine: Engine) -> None:

@@ -93,6 +93,7 @@ def test_models_and_health(client: httpx.Client, endpoint: Endpoint) -> None:
         ({"max_tokens": 0}, 400, "max_tokens"),
         ({"messages": []}, 400, "messages"),
         ({"temperature": -1}, 400, "temperature"),
+        ({"seed": 2**70, "temperature": 1}, 400, "seed"),
         ({"stream": True}, 400, "stream"),
         ({"n": 2}, 400, "n > 1"),
         ({"response_format": {"type": "json_object"}}, 400, "response_format"),
@@ -105,6 +106,13 @@ def test_a_wrong_request_is_answered_plainly(
     reply = client.post(CHAT, json=body("x") | change)
     assert reply.status_code == status
     assert says in reply.json()["error"]["message"]
+
+
+def test_a_temperature_next_to_nothing_is_answered_and_so_is_the_next(client: httpx.Client) -> None:
+    greedy = client.post(CHAT, json=body("x")).json()["choices"]
+    for temperature in (1e-40, 0.0):
+        reply = client.post(CHAT, json=body("x", temperature=temperature))
+        assert reply.json()["choices"] == greedy
 
 
 def test_a_seed_repeats_a_sampled_answer(client: httpx.Client) -> None:
