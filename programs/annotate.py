@@ -18,7 +18,7 @@ from programs.constrain import grammar, violation
 from programs.lm import LM, make_lm
 from programs.preflight import REFERENCE, try_out
 from programs.prompts import Prompt
-from programs.reply import last_usage
+from programs.reply import FAILURE, last_usage
 from programs.trouble import explain
 from reno_dspy.systems import Completion, Constrain
 
@@ -41,11 +41,13 @@ class AnnotateReference(dspy.Module):  # type: ignore[misc]
     def forward(self, reference: str) -> dspy.Prediction:
         """Annotate with the LM and adapter of the DSPy context.
 
-        `prompt_chars` is the length of the instructions, for an objective that weighs it.
+        `prompt_chars` is the length of the instructions, for an objective that weighs it; `failure` says
+        why there is no answer, where the adapter tells that (an optimize run's does).
         """
-        annotation = self.annotate(reference=reference).annotation
+        answer = self.annotate(reference=reference)
         chars = len(self.annotate.signature.instructions)
-        return dspy.Prediction(annotation=annotation, prompt_chars=chars)
+        failure = {FAILURE: answer.get(FAILURE)}
+        return dspy.Prediction(annotation=answer.annotation, prompt_chars=chars, **failure)
 
     async def aforward(self, reference: str) -> dspy.Prediction:
         """Annotate with the LM and adapter of the DSPy context, asynchronously."""

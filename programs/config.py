@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import Field, field_serializer, model_validator
+from pydantic import Field, ValidationInfo, field_serializer, field_validator, model_validator
 
 from reno_dspy.base.config import Config, Free, validate
 from reno_dspy.base.failures import MAX_ERRORS, MaxErrors
@@ -172,7 +172,9 @@ class OptimizeConfig(Config):
     reflection_lm: str | None = Field(
         default=None, description="Reflection LM, such as openai/gpt-5; none: the student's own."
     )
-    reflection: LMSpec | None = Field(default=None, description="How the reflection LM is asked.")
+    reflection: LMSpec | None = Field(
+        default=None, validate_default=True, description="How the reflection LM is asked."
+    )
     auto: Auto | None = Field(
         default=None, description="Budget by name, instead of --max-metric-calls."
     )
@@ -199,19 +201,14 @@ class OptimizeConfig(Config):
         default=False, description="Then measure seed and best prompt on test."
     )
 
-    @model_validator(mode="before")
+    @field_validator("reflection", mode="before")
     @classmethod
-    def _one_reflection_lm(cls, values: Any) -> Any:
-        """Make `reflection` whole: it writes, so it is warm, and its answers have no limit."""
-        if not isinstance(values, dict) or not isinstance(
-            values.get("reflection", {}), dict | None
-        ):
-            return values
-        named = {"model": values["reflection_lm"]} if values.get("reflection_lm") else {}
-        given = (values.get("reflection") or {}) | named
+    def _one_reflection_lm(cls, value: Any, info: ValidationInfo) -> Any:
+        """Make it whole: it has the model of `reflection_lm`; it writes, so it is warm and unlimited."""
+        if not isinstance(value, dict | None):
+            return value
+        model = info.data.get("reflection_lm")
+        given = (value or {}) | ({"model": model} if model else {})
         if given and "model" not in given:
-            raise ValueError(
-                "reflection names no model: add --reflection-lm MODEL (or --set reflection.model=MODEL)"
-            )
-        whole = {"temperature": 1.0, "max_tokens": None} | given
-        return values | {"reflection": whole if given else None}
+            raise ValueError("names no model: add --reflection-lm MODEL, or reflection.model")
+        return {"temperature": 1.0, "max_tokens": None} | given if given else None

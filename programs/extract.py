@@ -16,7 +16,7 @@ from programs.chat_format import PlainAdapter
 from programs.lm import LMSpec, make_lm
 from programs.preflight import REFERENCE, try_out
 from programs.prompts import Prompt
-from programs.reply import last_usage
+from programs.reply import FAILURE, last_usage
 from programs.systems import load_recipe
 from programs.trouble import explain
 from reno_dspy.base.errors import JobError
@@ -47,8 +47,10 @@ class ExtractReferences(dspy.Module):  # type: ignore[misc]
         self.extract = dspy.Predict(Extract.with_instructions(prompt.instructions))
 
     def forward(self, chunk: str) -> dspy.Prediction:
-        """Extract with the LM and adapter of the DSPy context."""
-        return dspy.Prediction(references=read_lines(self.extract(chunk=chunk).references))
+        """Extract with the LM and adapter of the DSPy context; `failure` as in `AnnotateReference`."""
+        answer = self.extract(chunk=chunk)
+        failure = {FAILURE: answer.get(FAILURE)}
+        return dspy.Prediction(references=read_lines(answer.references), **failure)
 
 
 class LMExtractor:

@@ -232,3 +232,16 @@ def _in_background(call: Coroutine[Any, Any, T]) -> T:
     except BaseException:
         future.cancel()
         raise
+
+
+def cancel_calls() -> None:
+    """Give up every call from a thread that is under way; there it raises CancelledError."""
+    if _background is None:
+        return
+    loop = _background.loop
+
+    def cancel() -> None:
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+
+    loop.call_soon_threadsafe(cancel)

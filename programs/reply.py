@@ -20,6 +20,10 @@ _CUT_OFF = (
 )
 
 
+# The name in a prediction, beside an empty output, of the reason why its request failed.
+FAILURE = "failure"
+
+
 class NoContent(LMError):  # type: ignore[misc]
     """A reply without an answer in it. `empty` is true where the model chose to say nothing."""
 

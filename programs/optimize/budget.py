@@ -19,6 +19,8 @@ from reno_dspy.base.errors import InputError, JobError
 # Accepted candidates that a budget by name makes room for, as in DSPy; and proposals for each.
 _CANDIDATES = {"light": 6, "medium": 12, "heavy": 18}
 _PROPOSALS_PER_CANDIDATE = 4
+# The iteration, to GEPA, in which the seed prompt was there: it counts from 0 up.
+_BEFORE_ALL = -1
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,20 @@ def plan(metric_calls: int, dev: int, minibatch: int, min_proposals: int) -> Pla
 
 
 class Stopper:
-    """GEPA's stop condition for the limits of a `Budget`; `reason` says which one was met."""
+    """GEPA's stop condition for the limits of a `Budget`; `reason` says which one was met.
 
-    def __init__(self, budget: Budget, spent: Callable[[], Spent]) -> None:
+    `proposals_since(iteration)` is how many proposals were asked for after an iteration of GEPA.
+    """
+
+    def __init__(
+        self,
+        budget: Budget,
+        spent: Callable[[], Spent],
+        proposals_since: Callable[[int], int],
+    ) -> None:
         self._budget = budget
         self._spent = spent
+        self._proposals_since = proposals_since
         self._start = time.monotonic()
         self.reason: str | None = None
 
@@ -94,31 +105,39 @@ class Stopper:
         minutes = (time.monotonic() - self._start) / 60
         if limits.max_minutes is not None and minutes >= limits.max_minutes:
             self.reason = f"{limits.max_minutes:g} minutes"
-        elif limits.max_tokens is not None and spent.tokens >= limits.max_tokens:
+        elif limits.max_tokens is not None and _known_tokens(spent) >= limits.max_tokens:
             self.reason = f"{limits.max_tokens:,} tokens"
-        elif limits.max_cost is not None and _known(spent) >= limits.max_cost:
+        elif limits.max_cost is not None and _known_cost(spent) >= limits.max_cost:
             self.reason = f"${limits.max_cost:g}"
-        elif limits.patience is not None and _without_gain(gepa_state) >= limits.patience:
+        elif limits.patience is not None and self._without_gain(gepa_state) >= limits.patience:
             self.reason = f"{limits.patience} proposals without a better candidate"
         return self.reason is not None
 
+    def _without_gain(self, state: Any) -> int:
+        """Proposals since the best candidate was found. A perfect minibatch asks for none."""
+        scores = state.program_full_scores_val_set
+        best = max(range(len(scores)), key=scores.__getitem__)
+        found = [
+            entry["i"]
+            for entry in state.full_program_trace
+            if best in entry.get("new_program_indices", ())
+        ]
+        return self._proposals_since(found[0] if found else _BEFORE_ALL)
 
-def _known(spent: Spent) -> float:
+
+def _known_tokens(spent: Spent) -> int:
+    if spent.calls and spent.tokens is None:
+        raise JobError(
+            "The endpoints tell no token counts, so budget.max_tokens cannot be kept. Limit the time "
+            "instead (budget.max_minutes)."
+        )
+    return spent.tokens or 0
+
+
+def _known_cost(spent: Spent) -> float:
     if spent.calls and spent.cost is None:
         raise JobError(
             "The price of these LMs is not known, so budget.max_cost cannot be kept. Limit tokens "
             "instead (budget.max_tokens)."
         )
     return spent.cost or 0.0
-
-
-def _without_gain(state: Any) -> int:
-    """Iterations since the best candidate was found (GEPA counts them from -1 up)."""
-    scores = state.program_full_scores_val_set
-    best = max(range(len(scores)), key=scores.__getitem__)
-    found = [
-        entry["i"]
-        for entry in state.full_program_trace
-        if best in entry.get("new_program_indices", ())
-    ]
-    return int(state.i - (found[0] if found else -1))

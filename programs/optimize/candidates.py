@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from programs.optimize.answers import Spent
 from programs.prompts import Prompt
-from reno_dspy.measure.stats import Paired, paired_difference
+from reno_dspy.measure.stats import Paired, in_words, paired_difference
 
 # Words in a row that a prompt shares with a reference only if it copies it.
 _SHINGLE = 5
@@ -47,7 +47,11 @@ class Candidate:
 
 @dataclass(frozen=True)
 class OptimizeResult:
-    """The outcome of a job. `difference` is best minus seed on dev, None where it has no interval."""
+    """The outcome of a job. `difference` is best minus seed on dev, None where it has no interval.
+
+    `failures` counts the student's requests that have no answer by reason (each scored 0), `thoughts`
+    the answers of `student` and `reflection` that began with thoughts.
+    """
 
     candidates: tuple[Candidate, ...]
     best: Candidate
@@ -59,6 +63,8 @@ class OptimizeResult:
     student: Spent
     reflection: Spent
     copied: float
+    failures: Mapping[str, int] = field(default_factory=dict)
+    thoughts: Mapping[str, int] = field(default_factory=dict)
 
     def summary(self) -> dict[str, Any]:
         """What `result.json` holds: everything but the candidates, which have their own file."""
@@ -109,13 +115,23 @@ def give_verdict(
     change = f"dev score {seed.score:.3f} -> {best.score:.3f}"
     if difference is None:
         return f"Better on dev ({change}), but dev has too few citing articles for an interval."
-    interval = (
-        f"{100 * difference.difference:+.1f} points, 95% interval "
-        f"{100 * difference.low:+.1f} to {100 * difference.high:+.1f}, p = {difference.p:.3f}"
-    )
+    if difference.too_few_articles:
+        return (
+            f"Better on dev, but {in_words(difference)}: {change} ({points(difference)}). Measure both "
+            "prompts on data with more citing articles."
+        )
+    shown = f"{change} ({points(difference)}, p = {difference.p:.3f})"
     if difference.verdict == "better":
-        return f"Improvement: {change} ({interval}). It was chosen on dev: test it before use."
-    return f"No sure improvement: {change} ({interval}): chance alone could give this."
+        return f"Improvement: {shown}. It was chosen on dev: test it before use."
+    return f"No sure improvement: {shown}: chance alone could give this."
+
+
+def points(difference: Paired) -> str:
+    """A difference of scores in points, with its interval."""
+    return (
+        f"{100 * difference.difference:+.1f} points, 95% interval "
+        f"{100 * difference.low:+.1f} to {100 * difference.high:+.1f}"
+    )
 
 
 def copied_share(instructions: str, references: Sequence[str]) -> float:
@@ -152,6 +168,13 @@ def write_report(result: OptimizeResult) -> str:
     lines += [_table_row(candidate, fields, best) for candidate in result.candidates]
     lines += ["", "| proposals | count |", "|---|---|"]
     lines += [f"| {outcome} | {count} |" for outcome, count in sorted(result.proposals.items())]
+    if result.failures:
+        lines += [
+            "",
+            "| requests of the student without an answer (scored 0) | count |",
+            "|---|---|",
+        ]
+        lines += [f"| {reason} | {count} |" for reason, count in sorted(result.failures.items())]
     lines += ["", "| | calls | prompt tokens | completion tokens | cost |", "|---|---|---|---|---|"]
     lines += [_spent_row("student", result.student), _spent_row("reflection", result.reflection)]
     if best.index:
@@ -200,5 +223,6 @@ def _table_row(candidate: Candidate, fields: Sequence[str], best: Candidate) -> 
 
 def _spent_row(name: str, spent: Spent) -> str:
     cost = "-" if spent.cost is None else f"${spent.cost:.4f}"
-    counts = f"{spent.calls} | {spent.prompt_tokens:,} | {spent.completion_tokens:,}"
-    return f"| {name} | {counts} | {cost} |"
+    tokens = [spent.prompt_tokens, spent.completion_tokens]
+    counts = ["-" if count is None else f"{count:,}" for count in tokens]
+    return f"| {name} | {spent.calls} | {' | '.join(counts)} | {cost} |"

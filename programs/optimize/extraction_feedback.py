@@ -11,7 +11,7 @@ from typing import Any
 
 import dspy
 
-from programs.optimize.feedback import Metric, Problem, write_feedback
+from programs.optimize.feedback import Metric, Problem, failure_of, write_feedback
 from reno_dspy.build.match import THRESHOLD, similarity
 from reno_dspy.build.references.find import verify
 from reno_dspy.jats.text import collapse
@@ -32,6 +32,9 @@ def make_extraction_metric(max_chars: int = 900) -> Metric:
         pred_name: str | None = None,
         pred_trace: Any = None,
     ) -> dspy.Prediction:
+        if failure := failure_of(pred):
+            nothing = {"recall": 0.0, "verbatim": 0.0}
+            return dspy.Prediction(score=0.0, feedback=failure, objective_scores=nothing)
         found = references_of(pred)
         best = [_best(reference, found) for reference in gold.gold]
         recall = sum(score for score, _ in best) / len(best) if best else 0.0

@@ -17,6 +17,7 @@ import dspy
 from rapidfuzz.distance import Levenshtein
 
 from programs.config import LONG_PROMPT, Objective
+from programs.reply import FAILURE
 from reno_dspy.jats.citation import read
 from reno_dspy.jats.text import collapse
 from reno_dspy.measure.metric import PAPER, THRESHOLDS, CitationScore, FieldScore, compare
@@ -53,6 +54,8 @@ def make_metric(objective: Objective, max_chars: int = 900) -> Metric:
         reference, annotation = str(gold.reference), annotation_of(pred)
         comparison = compare(gold.gold, annotation, PAPER, reference)
         recalls = field_recalls(comparison)
+        if failure := failure_of(pred):
+            return dspy.Prediction(score=0.0, feedback=failure, objective_scores=recalls)
         score = citation_score(comparison, objective, getattr(pred, "prompt_chars", 0))
         problems = find_problems(reference, annotation, comparison)
         return dspy.Prediction(
@@ -62,6 +65,12 @@ def make_metric(objective: Objective, max_chars: int = 900) -> Metric:
         )
 
     return metric
+
+
+def failure_of(pred: Any) -> str | None:
+    """What to say of a prediction whose request failed: it tells nothing of the instructions."""
+    reason = getattr(pred, FAILURE, None)
+    return f"There was no answer to judge: {reason}." if reason else None
 
 
 def annotation_of(pred: Any) -> str:

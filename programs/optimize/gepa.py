@@ -13,15 +13,20 @@ from typing import Any
 import dspy
 import gepa.core.engine as engine
 
+from programs.lm import cancel_calls
 from programs.optimize.answers import Answers, KeepingAdapter
 from programs.optimize.fingerprint import Job
 from programs.optimize.live import Live
 from programs.optimize.reflection import Proposer
 from reno_dspy.base.errors import JobError
+from reno_dspy.base.progress import say
 from reno_dspy.base.rundir import RunDir
 
 STATE = "gepa"
 _ENDING = (signal.SIGINT, signal.SIGTERM)
+# Seconds that Ctrl-C waits for answers under way, which are paid for; and that giving them up takes.
+GRACE_S = 30.0
+_CANCELLING_S = 5.0
 
 
 def run_gepa(
@@ -50,13 +55,15 @@ def run_gepa(
         gepa_kwargs={
             "frontier_type": "hybrid",
             "stop_callbacks": stoppers,
-            "callbacks": [live, final],
+            "callbacks": [proposer, live, final],
         },
     )
     with (
         _quiet(),
         _interruptible(answers),
-        dspy.context(lm=job.student, adapter=KeepingAdapter(answers)),
+        dspy.context(
+            lm=job.student, adapter=KeepingAdapter(answers, may_be_empty=job.task.may_be_empty)
+        ),
     ):
         gepa.compile(
             job.task.program(job.prompt),
@@ -107,13 +114,19 @@ def _quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _interruptible(answers: Answers) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end the running batch; its unanswered requests are not sent."""
+    """Let Ctrl-C and SIGTERM end the job: nothing more is asked, and answers under way are kept.
+
+    Ctrl-C waits for them; a second one, or SIGTERM, gives them up.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def interrupt(number: int, frame: Any) -> None:
+        patience = 0.0 if answers.interrupted or number == signal.SIGTERM else GRACE_S
         answers.interrupted = True
+        # In a thread: a signal may come while this one writes, or holds a lock.
+        threading.Thread(target=_wind_down, args=(answers, patience), daemon=True).start()
         raise KeyboardInterrupt
 
     before = {number: signal.signal(number, interrupt) for number in _ENDING}
@@ -121,10 +134,20 @@ def _interruptible(answers: Answers) -> Iterator[None]:
         yield
     except JobError:
         raise
-    except Exception:
+    except BaseException:
         if answers.interrupted:
+            answers.wait_until_idle(GRACE_S + _CANCELLING_S)
             raise KeyboardInterrupt from None
         raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _wind_down(answers: Answers, patience: float) -> None:
+    """Give answers under way the time to come, then give them up."""
+    left = answers.wait_until_idle(0)
+    if patience and left:
+        say(f"Interrupted: waiting up to {patience:.0f} s for {left} answers. Ctrl-C drops them.")
+    if answers.wait_until_idle(patience):
+        cancel_calls()

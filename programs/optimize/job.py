@@ -10,12 +10,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import dspy
 
 from programs.config import OptimizeConfig
-from programs.optimize.answers import Answers, Spent, StopOnFailure, open_answers
+from programs.optimize.answers import (
+    NOTHING,
+    Answers,
+    StopOnFailure,
+    open_answers,
+)
 from programs.optimize.budget import Stopper, plan_job
 from programs.optimize.candidates import (
     Candidate,
@@ -33,6 +39,7 @@ from programs.optimize.gepa import run_gepa
 from programs.optimize.live import REPORTED, Live, read_candidates
 from programs.optimize.reflection import Proposer
 from programs.optimize.tasks import Annotating, Extracting, Task
+from programs.optimize.trials import spent_on_trials
 from programs.prompts import Prompt, save
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.failures import FailureBudget
@@ -80,14 +87,24 @@ def _search(
     job: Job, metric_calls: int, run_dir: RunDir, run: Run, answers: Answers
 ) -> OptimizeResult:
     proposer = Proposer(answers, run_dir.log("reflections.jsonl"), job.config.max_prompt_chars)
-    stopper = Stopper(job.config.budget, lambda: _together(answers.spent(), proposer.spent()))
+    tried = spent_on_trials(run_dir)
+    stopper = Stopper(
+        job.config.budget,
+        lambda: sum([answers.spent(), proposer.spent()], sum(tried.values(), NOTHING)),
+        proposer.since,
+    )
     stoppers = [StopOnFailure(answers), stopper]
     with bar("optimize", metric_calls) as shown:
         live = Live(run, run_dir.log(REPORTED), job.prompt, shown)
         state = run_gepa(job, metric_calls, run_dir, answers, proposer, stoppers, live)
     stopped_by = stopper.reason or "the budget of metric calls"
     candidates = read_candidates(state, job.prompt)
-    return conclude(candidates, job, answers.spent(), proposer, state.total_num_evals, stopped_by)
+    found = conclude(candidates, job, answers, proposer, state.total_num_evals, stopped_by)
+    return replace(
+        found,
+        student=found.student + tried["student"],
+        reflection=found.reflection + tried["reflection"],
+    )
 
 
 def finished(run_dir: RunDir) -> OptimizeResult | None:
@@ -98,7 +115,7 @@ def finished(run_dir: RunDir) -> OptimizeResult | None:
 def conclude(
     candidates: Sequence[Candidate],
     job: Job,
-    student: Spent,
+    answers: Answers,
     proposer: Proposer,
     metric_calls: int,
     stopped_by: str,
@@ -119,8 +136,10 @@ def conclude(
         proposals=dict(proposer.counts()),
         metric_calls=metric_calls,
         stopped_by=stopped_by,
-        student=student,
+        student=answers.spent(),
         reflection=proposer.spent(),
+        failures=dict(answers.failures()),
+        thoughts={"student": answers.thoughts(), "reflection": proposer.thoughts()},
         copied=copied_share(best.prompt.instructions, references),
     )
 
@@ -155,16 +174,6 @@ def read_result(run_dir: RunDir) -> OptimizeResult:
         ) from error
 
 
-def _together(student: Spent, reflection: Spent) -> Spent:
-    costs = [spent.cost for spent in (student, reflection) if spent.cost is not None]
-    return Spent(
-        calls=student.calls + reflection.calls,
-        prompt_tokens=student.prompt_tokens + reflection.prompt_tokens,
-        completion_tokens=student.completion_tokens + reflection.completion_tokens,
-        cost=sum(costs) if costs else None,
-    )
-
-
 def _final_metrics(result: OptimizeResult) -> dict[str, float | None]:
     difference = result.difference
     usable = result.proposals.get("usable", 0)
@@ -178,6 +187,7 @@ def _final_metrics(result: OptimizeResult) -> dict[str, float | None]:
         "proposals/usable": usable,
         "proposals/unusable": sum(result.proposals.values()) - usable,
         "prompt/copied": result.copied,
+        "requests/failed": sum(result.failures.values()),
         "tokens/student": result.student.tokens,
         "tokens/reflection": result.reflection.tokens,
         "cost/student": result.student.cost,

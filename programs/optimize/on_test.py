@@ -10,7 +10,7 @@ from typing import Any
 
 from programs.annotate import LMSystem
 from programs.config import LMSpec, Objective, OptimizeConfig
-from programs.optimize.candidates import Candidate, OptimizeResult
+from programs.optimize.candidates import Candidate, OptimizeResult, points
 from programs.optimize.feedback import citation_score
 from reno_dspy.base.files import write_text
 from reno_dspy.base.jsonl import JsonlLog
@@ -18,7 +18,7 @@ from reno_dspy.base.tracker import Tracker
 from reno_dspy.data.dataset import load
 from reno_dspy.measure.job import PREDICTIONS, EvaluateConfig, evaluate
 from reno_dspy.measure.metric import compare
-from reno_dspy.measure.stats import paired_difference
+from reno_dspy.measure.stats import in_words, paired_difference
 
 
 def measure_on_test(
@@ -42,7 +42,7 @@ def measure_on_test(
         records = JsonlLog(options.out / PREDICTIONS).read()
         chars = len(candidate.prompt.instructions)
         scores.append([score(record, config.objective, chars) for record in records])
-    said = _say(scores[0], scores[1], [row.cluster for row in test.rows])
+    said = sentence(scores[0], scores[1], [row.cluster for row in test.rows])
     write_text(config.out / "final.md", said + "\n")
 
 
@@ -52,17 +52,15 @@ def score(record: dict[str, Any], objective: Objective, prompt_chars: int) -> fl
     return citation_score(compared, objective, prompt_chars)
 
 
-def _say(seed: Sequence[float], best: Sequence[float], clusters: Sequence[str | None]) -> str:
+def sentence(seed: Sequence[float], best: Sequence[float], clusters: Sequence[str | None]) -> str:
+    """What became of both prompts on test: scores of the seed and of the best, one a row."""
     ones = [1.0] * len(seed)
     difference = paired_difference(best, ones, seed, ones, clusters)
     change = f"{sum(seed) / len(seed):.3f} -> {sum(best) / len(best):.3f} over {len(seed)} rows"
     if difference is None:
         return f"Test score {change}; too few citing articles for an interval."
-    return (
-        f"Test score {change} ({100 * difference.difference:+.1f} points, 95% interval "
-        f"{100 * difference.low:+.1f} to {100 * difference.high:+.1f}, p = {difference.p:.3f}): "
-        f"{difference.verdict}."
-    )
+    shown = "" if difference.too_few_articles else f", p = {difference.p:.3f}"
+    return f"Test score {change} ({points(difference)}{shown}): {in_words(difference)}."
 
 
 def _name(config: OptimizeConfig, candidate: Candidate) -> str:

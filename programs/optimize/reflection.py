@@ -17,7 +17,7 @@ from dspy.utils.exceptions import LMError
 
 from programs.chat_format import PlainAdapter
 from programs.optimize.answers import Answers, Spent, add_up
-from programs.reply import last_usage
+from programs.reply import FAILURE, NoContent, last_usage
 from programs.trouble import explain
 from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.jats.thoughts import without_thoughts
@@ -50,7 +50,11 @@ class Reflect(dspy.Signature):  # type: ignore[misc]
 
 
 class Proposer:
-    """GEPA's instruction proposer. Every proposal is kept, usable or not, and counted."""
+    """GEPA's instruction proposer. Every proposal is kept, usable or not, and counted.
+
+    It is a callback of GEPA as well, so that it knows in which iteration it is asked: an iteration that
+    a killed session began is gone through again, and counts once.
+    """
 
     def __init__(self, answers: Answers, log: JsonlLog, max_chars: int) -> None:
         self._answers = answers
@@ -58,7 +62,12 @@ class Proposer:
         self._max_chars = max_chars
         self._rows = log.read()
         self._failures_in_a_row = 0
+        self._iteration = -1
         self._reflect = dspy.Predict(Reflect)
+
+    def on_iteration_start(self, event: Mapping[str, Any]) -> None:
+        """Note the iteration that begins."""
+        self._iteration = int(event["state"].i)
 
     def __call__(
         self,
@@ -69,25 +78,41 @@ class Proposer:
         """New instructions by component; one without a usable proposal is left out."""
         proposals = {}
         for name in components_to_update:
-            if reflective_dataset.get(name) and not self._answers.stopped:
-                text = self._propose(candidate[name], reflective_dataset[name])
+            examples = [one for one in reflective_dataset.get(name, ()) if not _failed(one)]
+            if examples and not self._answers.stopped:
+                text = self._propose(candidate[name], examples)
                 if text is not None:
                     proposals[name] = text
         return proposals
 
     def counts(self) -> Counter[str]:
         """Proposals by outcome: "usable" or the reason why not, earlier sessions included."""
-        return Counter(row["outcome"] for row in self._rows)
+        return Counter(self._outcomes().values())
+
+    def since(self, iteration: int) -> int:
+        """How many proposals were asked for after `iteration`."""
+        return sum(one > iteration for one in self._outcomes())
+
+    def thoughts(self) -> int:
+        """How many answers began with thoughts."""
+        return sum(without_thoughts(row["answer"])[1] for row in self._rows)
 
     def spent(self) -> Spent:
         """What all reflection calls took, earlier sessions included."""
         return add_up(self._rows)
+
+    def _outcomes(self) -> dict[int, str]:
+        return {row["iteration"]: row["outcome"] for row in self._rows}
 
     def _propose(self, current: str, examples: Sequence[Mapping[str, Any]]) -> str | None:
         lm = dspy.settings.lm.copy()
         try:
             with dspy.context(lm=lm, adapter=PlainAdapter()):
                 answer = self._reflect(material=write_material(current, examples)).answer
+        except NoContent as error:
+            self._failures_in_a_row = 0
+            self._keep("no answer", explain(error, lm), last_usage(lm))
+            return None
         except LMError as error:
             self._failed(explain(error, lm))
             return None
@@ -96,19 +121,31 @@ class Proposer:
         text, outcome = read_proposal(answer, current, self._max_chars)
         if text is not None and usage["finish_reason"] == "length":
             text, outcome = None, "cut off by the longest answer"
-        self._keep({"outcome": outcome, "answer": answer, **usage})
+        self._keep(outcome, answer, usage)
         return text
 
     def _failed(self, reason: str) -> None:
-        self._keep({"outcome": "request failed", "answer": reason})
+        self._keep("request failed", reason, {})
         self._failures_in_a_row += 1
         if self._failures_in_a_row >= MAX_FAILURES_IN_A_ROW:
             self._answers.failure = f"The reflection LM failed again and again: {reason}"
 
-    def _keep(self, row: dict[str, Any]) -> None:
+    def _keep(self, outcome: str, answer: str, usage: Mapping[str, Any]) -> None:
+        row = {"iteration": self._iteration, "outcome": outcome, "answer": answer, **usage}
         self._rows.append(row)
         with self._log.appending() as log:
             log.write(row)
+
+
+def ask_for_a_trial() -> None:
+    """Make one short request as a proposal makes it, with the LM and adapter of the DSPy context."""
+    dspy.Predict(Reflect)(material="THE INSTRUCTIONS:\nTag the authors.")
+
+
+def _failed(example: Mapping[str, Any]) -> bool:
+    """Whether an example has no answer to learn from, since its request failed."""
+    outputs = example["Generated Outputs"]
+    return isinstance(outputs, Mapping) and FAILURE in outputs
 
 
 def write_material(current: str, examples: Sequence[Mapping[str, Any]]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import dspy
@@ -13,6 +13,7 @@ from programs.extract import ExtractReferences
 from programs.optimize.chunks import Chunk, digest_chunks
 from programs.optimize.extraction_feedback import make_extraction_metric
 from programs.optimize.feedback import Metric, make_metric
+from programs.preflight import REFERENCE
 from programs.prompts import Prompt
 from reno_dspy.data.dataset import Row, digest_rows
 
@@ -22,9 +23,12 @@ class Task(Protocol):
 
     `version` is raised by a change after which the same prompt is asked otherwise, or the same answer
     gets another score or feedback: jobs that began before do not resume then.
+    `trial` are the inputs of a trial request; `may_be_empty` says whether an empty answer is one.
     """
 
     version: int
+    trial: Mapping[str, str]
+    may_be_empty: bool
 
     def program(self, prompt: Prompt) -> dspy.Module:
         """The module to optimize, as `prompt` has it."""
@@ -49,6 +53,8 @@ class Annotating:
     """Reference -> annotation; items are `reno_dspy.data.dataset.Row`."""
 
     version = 1
+    trial: Mapping[str, str] = {"reference": REFERENCE}
+    may_be_empty = False
 
     def program(self, prompt: Prompt) -> dspy.Module:
         """`AnnotateReference`."""
@@ -79,6 +85,8 @@ class Extracting:
     """Markdown chunk -> references; items are `programs.optimize.chunks.Chunk`."""
 
     version = 1
+    trial: Mapping[str, str] = {"chunk": f"References\n{REFERENCE}"}
+    may_be_empty = True
 
     def program(self, prompt: Prompt) -> dspy.Module:
         """`ExtractReferences`."""

@@ -87,16 +87,21 @@ def _search(
 ) -> OptimizeResult:
     """Run the job under a tracked run and register what it found."""
     from programs.lm import make_lm
-    from programs.optimize.job import optimize
+    from programs.optimize.job import optimize, task_of
+    from programs.optimize.trials import try_reflection, try_student
 
     student, reflection = lms
+    made = make_lm(student), make_lm(reflection)
+    if not _is_embedded(config):
+        try_student(made[0], task_of(config), prompt, run_dir)
+    if config.reflection is not None:  # else it is the student, as it was tried
+        try_reflection(made[1], run_dir)
     name = f"{prompt.name} for {config.student} on {train.ref.name}"
     with tracker.start("optimize", name, run_dir=config.out, config=config.identity()) as run:
         run.tags({"system": config.student, "uses.data": train.split_digest})
         run.params({"student": student.identity(), "reflection": reflection.identity()})
         run.data(train.ref, "train")
         run.data(dev.ref, "dev")
-        made = make_lm(student), make_lm(reflection)
         result = optimize(config, prompt, train.items, dev.items, *made, run_dir, run)
         if result.best.index and run.id is not None:
             _register(result, run.id)
@@ -138,9 +143,8 @@ def _is_embedded(config: OptimizeConfig) -> bool:
 
 @contextmanager
 def _served(config: OptimizeConfig, lms: tuple[LMSpec, LMSpec]) -> Iterator[tuple[LMSpec, LMSpec]]:
-    """`lms` once they answer; the embedded model's server ends with the context."""
+    """`lms`, served; the embedded model's server ends with the context."""
     from finetune.base import EMBEDDED
-    from programs.preflight import check_endpoint
 
     if _is_embedded(config):
         from finetune.serving.job import local_server
@@ -148,8 +152,6 @@ def _served(config: OptimizeConfig, lms: tuple[LMSpec, LMSpec]) -> Iterator[tupl
         with local_server(EMBEDDED, None, config.out / "server.log") as endpoint:
             yield choose_lms(config, lms[0].changed(api_base=endpoint.api_base))
         return
-    for one in lms:
-        check_endpoint(one)
     yield lms
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from programs.config import OptimizeConfig
+from programs.optimize import on_test
 from programs.optimize.budget import auto_calls, plan, plan_job
 from programs.optimize.candidates import (
     Candidate,
@@ -128,6 +129,17 @@ GOOD = "Tag each author on its own."
 )
 def test_proposals_are_read(answer: str, text: str | None) -> None:
     assert read_proposal(answer, "current", 100)[0] == text
+
+
+def test_too_few_articles_are_said_as_in_compare() -> None:
+    seed, best = candidate(0, [0.2] * 8), candidate(1, [1.0] * 8)
+    two = ["a", "b"] * 4
+    said = give_verdict(seed, best, difference_on_dev(seed, best, two), Counter(usable=1))
+    assert said.startswith(
+        "Better on dev, but too few articles to tell (2): dev score 0.200 -> 1.000"
+    )
+    assert "chance" not in said
+    assert "too few articles to tell (2)." in on_test.sentence([0.2] * 8, [1.0] * 8, two)
 
 
 def test_the_reflection_lm_reads_answers_with_their_feedback() -> None:

@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 from programs.config import LMSpec, OptimizeConfig
 from programs.optimize.subsets import stratified
 from programs.prompts import load
-from reno_dspy.base.errors import InputError, JobError
+from reno_dspy.base.errors import InputError, JobError, RenoError
 from reno_dspy.cli.optimize import choose_lms, command
 from reno_dspy.cli.prompts import local_prompt
 from reno_dspy.data.dataset import Row, save
@@ -79,6 +79,12 @@ def write_recipe(folder: Path) -> Path:
         "train_size: 6\ndev_size: 4\nminibatch: 2\nthreads: 2\n"
     )
     return recipe
+
+
+def of_student(server: Any) -> list[str]:
+    """The student's requests, trials aside."""
+    every = [json.dumps(body["messages"]) for body in server.requests]
+    return [one for one in every if "improve the instructions" not in one]
 
 
 def invoke(recipe: Path, *options: str) -> Result:
@@ -156,26 +162,29 @@ def test_ended_at_half_it_resumes(
     process = subprocess.Popen(
         [sys.executable, "-c", RENO, "optimize", str(recipe), *options],
         env=os.environ | {"OMP_NUM_THREADS": "1"},
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
+        text=True,
     )
     while not half.wait(0.1):
         assert process.poll() is None
     process.send_signal(how)
+    time.sleep(0.3)  # it is interrupted while requests are under way
     ended.set()
-    assert process.wait(120) == code
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == code
     kept = len((out / "answers.jsonl").read_text().splitlines())
     assert kept >= 6
+    assert "Traceback" not in said
+    if how == signal.SIGINT:  # what was under way is paid for, and kept
+        assert kept == len(of_student(server))
+        assert said.endswith("Interrupted. What was done is kept: the same command resumes.\n")
     assert not (out / "result.json").exists()
     # Another endpoint: what the ended process had sent may still arrive at the first.
     server = endpoint(answer)
     result = invoke(recipe, *options, "--api-base", server.url)
     assert "1.000" in result.stdout
-    students = [
-        json.dumps(body["messages"])
-        for body in server.requests
-        if "improve the instructions" not in body["messages"][0]["content"]
-    ]
+    students = of_student(server)
     assert len(students) == len(set(students))
     assert len((out / "answers.jsonl").read_text().splitlines()) == kept + len(students)
 
@@ -184,6 +193,54 @@ def test_a_dead_endpoint_is_told_before_the_job(data: Path, mlruns: str, tmp_pat
     options = ("--data", str(data), "--out", str(tmp_path / "run"))
     with pytest.raises(JobError, match="Nothing answers at"):
         invoke(write_recipe(tmp_path), *options, "--api-base", "http://127.0.0.1:9/v1")
+
+
+@pytest.mark.parametrize(
+    ("mode", "options", "says"),
+    [
+        ("temperature", (), r"student LM was tried.*temperature: null"),
+        ("nomodel", (), r"does not serve hosted_vllm/m.*It serves one, other"),
+        (
+            "right",
+            ("--reflection-lm", "openai/m"),
+            r"reflection LM was tried.*openai/m needs a key",
+        ),
+        (
+            "right",
+            ("--set", "reflection={model: x, api_key_env: NO_SUCH}"),
+            r"\$NO_SUCH, which is not",
+        ),
+        (
+            "right",
+            ("--set", "reflection.api_base=http://h/v1"),
+            r"^In --set reflection.api_base\S+:\n.*--reflection-lm",
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_lm_is_found_before_anything_is_paid(
+    mode: str, options: tuple[str, ...], says: str, data: Path, faulty: Any, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    options = ("--data", str(data), "--out", str(out), "--no-tracking", *options)
+    with pytest.raises(RenoError, match=says):
+        invoke(write_recipe(tmp_path), *options, "--api-base", faulty.url(mode))
+    assert len(faulty.requests) <= 1
+    assert not (out / "answers.jsonl").exists()
+
+
+def test_a_local_reflection_lm_takes_two_options(data: Path, endpoint: Any, tmp_path: Path) -> None:
+    student, reflection = endpoint(answer), endpoint(answer)
+    options = ("--data", str(data), "--out", str(tmp_path / "run"), "--no-tracking")
+    result = invoke(write_recipe(tmp_path), *options, "--api-base", student.url,
+                    "--reflection-lm", "openai/big", "--set",
+                    f"reflection.api_base={reflection.url}")  # fmt: skip
+    assert "0.667 -> 1.000" in result.stdout
+    assert len(reflection.requests) == len(reflection.requests) - len(of_student(reflection)) > 1
+    assert reflection.requests[0]["temperature"] == 1.0
+    spent = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert spent["reflection"]["prompt_tokens"] == 11 * len(reflection.requests)
+    assert spent["reflection"]["calls"] == len(reflection.requests) - 1  # the trial is none
+    assert spent["student"]["prompt_tokens"] == 11 * (len(student.requests) + len(student.trials))
 
 
 def test_data_without_dev(tmp_path: Path) -> None:

@@ -232,15 +232,101 @@ def test_a_student_that_refuses_every_request_ends_the_job(run_job: Any) -> None
     assert run_job().best.score == 1.0
 
 
-def test_a_request_that_is_refused_scores_nothing_and_ends_nothing(run_job: Any) -> None:
+def test_a_request_that_is_refused_scores_nothing_and_ends_nothing(
+    run_job: Any, tmp_path: Path
+) -> None:
+    run = RecordingRun()
+
     def refuses_one(system: str, user: str) -> str:
         if user == DEV[0].plaintext:
             raise LMInvalidRequestError("too long", status=400)
         return student_answer(system, user)
 
-    result = run_job(student=refuses_one, max_errors=1)
+    result = run_job(student=refuses_one, max_errors=1, run=run)
     assert result.best.scores[0] == 0
     assert set(result.best.scores[1:]) == {1.0}
+    ((reason, count),) = result.failures.items()
+    assert "too long" in reason
+    assert count == len(result.candidates)
+    assert f"| {reason} | {count} |" in (tmp_path / "report.md").read_text()
+    assert run.logged[-1][0]["requests/failed"] == count
+
+
+def test_the_reflection_lm_learns_from_answers_only(run_job: Any) -> None:
+    read = []
+
+    def refuses_half(system: str, user: str) -> str:
+        if user in [one.plaintext for one in TRAIN[::2]]:
+            raise LMInvalidRequestError("content policy", status=400)
+        return student_answer(system, user)
+
+    def reads(system: str, user: str) -> str:
+        read.append(user)
+        return reflection_answer(system, user) if "was missed" in user else "nothing"
+
+    run_job(student=refuses_half, reflection=reads, max_errors=1)
+    assert read
+    for one in TRAIN[::2]:
+        assert str(one.plaintext) not in str(read)
+    assert "answer was empty" not in str(read)
+
+
+def test_an_empty_answer_is_the_models_own_and_asked_again_by_the_next_session(
+    run_job: Any,
+) -> None:
+    asked, read = [], []
+
+    def silent(system: str, user: str) -> str:
+        asked.append((system, user))
+        return "" if "RULE" not in system else student_answer(system, user)
+
+    def reads(system: str, user: str) -> str:
+        read.append(user)
+        return "<instructions>" + " ".join(RULES) + "</instructions>"
+
+    with pytest.raises(JobError, match=r"4 of 60 requests failed.*The answer is empty"):
+        run_job(student=silent, max_errors=0.05)
+    first = list(asked)
+    result = run_job(student=silent, reflection=reads, max_errors=1)
+    assert "The answer was empty." in read[0]
+    assert result.best.score == 1.0
+    again = asked[len(first) :]
+    assert set(first) < set(again)
+    assert len(again) == len(set(again))
+
+
+def test_a_proposal_with_half_a_character_ends_nothing(run_job: Any) -> None:
+    def odd(system: str, user: str) -> str:
+        return "<instructions>\ud83d\ude00 \ud800" + " ".join(RULES) + "</instructions>"
+
+    result = run_job(reflection=odd)
+    assert result.best.score == 1.0
+    assert result.best.prompt.instructions.startswith("\U0001f600 \ufffd")
+
+
+def test_only_proposals_count_for_the_patience(run_job: Any, tmp_path: Path) -> None:
+    """Perfect minibatches ask for none; an iteration that is gone through twice asks once."""
+
+    def mostly_right(system: str, user: str) -> str:
+        return "<m/>" if user == TRAIN[0].plaintext else GOLD[user]
+
+    asked = []
+
+    def useless(system: str, user: str) -> str:
+        asked.append(user)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return "nothing"
+
+    limits = {"budget": {"patience": 3}, "max_metric_calls": 400}
+    with pytest.raises(KeyboardInterrupt):
+        run_job(student=mostly_right, reflection=useless, **limits)
+    result = run_job(student=mostly_right, reflection=useless, **limits)
+    assert "3 proposals without" in result.stopped_by
+    assert sum(result.proposals.values()) == 3
+    assert len(asked) == 4
+    rows = [json.loads(line) for line in (tmp_path / "reflections.jsonl").read_text().splitlines()]
+    assert len({row["iteration"] for row in rows}) == 3
 
 
 @pytest.mark.parametrize(
