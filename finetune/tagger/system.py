@@ -1,4 +1,4 @@
-"""The system `tagger`: the tagger that ships, or one of your own, in this process.
+"""The system `tagger`: the tagger that ships, or one that you have trained, in this process.
 
 reno annotate refs.txt --system tagger --out refs.xml [--adapter RUN]
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from time import perf_counter
 from typing import Self
 
 from finetune.base import resolve_base
@@ -18,8 +17,8 @@ from finetune.recipe import TaggerOptions
 from finetune.tagger.annotating import Annotator
 from finetune.tagger.model import trained_model
 from reno_dspy.base.errors import InputError
-from reno_dspy.jats.spans import render
 from reno_dspy.systems import Completion
+from reno_dspy.systems.batches import complete_batch
 from reno_dspy.systems.options import SystemOptions
 
 SHIPPED = Path(__file__).parents[1] / "adapters" / "tagger"
@@ -57,19 +56,8 @@ class Tagger:
 
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
         """Annotate references together; one that XML cannot hold is an error row."""
-        return await asyncio.to_thread(self._annotate_all, references)
-
-    def _annotate_all(self, references: Sequence[str]) -> list[Completion]:
         assert self._annotator, "start() comes first"
-        start = perf_counter()
-        errors = [_problem(reference) for reference in references]
-        good = [r for r, error in zip(references, errors, strict=True) if error is None]
-        texts = iter(self._annotator.annotate(good))
-        each = (perf_counter() - start) / max(len(references), 1)
-        return [
-            Completion("" if error else next(texts), error=error, latency_s=each)
-            for error in errors
-        ]
+        return await asyncio.to_thread(complete_batch, self._annotator.annotate, references)
 
     def _load(self) -> Annotator:
         manifest = self._adapter.manifest
@@ -78,11 +66,3 @@ class Tagger:
         options = TaggerOptions.model_validate(manifest.recipe["tagger"])
         model = trained_model(base, self._adapter, options)
         return Annotator(model, load_tokenizer(base), manifest.labels, options)
-
-
-def _problem(reference: str) -> str | None:
-    try:
-        render(reference, ())
-    except ValueError as error:
-        return str(error)
-    return None

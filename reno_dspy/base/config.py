@@ -154,7 +154,7 @@ def _explain(
         else:
             said = f"{problem['msg']} (got {problem['input']!r})."
         source = _source(problem["loc"], sources) or where
-        problems.setdefault(source, []).append(f"  {key or '(all)'}: {said}")
+        problems.setdefault(source, []).append(f"  {key}: {said}" if key else f"  {said}")
     return "\n".join(f"{source}:\n" + "\n".join(lines) for source, lines in problems.items())
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from reno_dspy.base.errors import InputError, RenoError
+from reno_dspy.base.extras import require
 from reno_dspy.cli.options import job_options
 from reno_dspy.cli.systems import SystemCommand, open_system
 from reno_dspy.measure.job import EvaluateConfig
 from reno_dspy.systems import System
+
+if TYPE_CHECKING:
+    from tracking.traces import Render
 
 
 @click.command("evaluate", cls=SystemCommand)
@@ -28,6 +34,8 @@ def command(config: EvaluateConfig, *, fresh: bool, tracking: bool) -> None:
 
     if config.trace is not None and not tracking:
         raise InputError("--trace writes to MLflow; leave out --no-tracking.")
+    if config.trace is not None:
+        require("track", "--trace")
     split = config.split or ("test" if "test" in splits_of(config.data) else None)
     dataset = load(config.data, split, config.limit, config.seed)
     with open_system(config, config.out / "server.log") as system:
@@ -42,12 +50,19 @@ def command(config: EvaluateConfig, *, fresh: bool, tracking: bool) -> None:
 
 def _trace(run_dir: Path, count: str, system: System) -> None:
     """Write traces; a store that cannot be reached does not fail the evaluation."""
-    from programs.chat_format import render_messages
     from tracking.traces import log_traces
 
-    prompt = getattr(system, "prompt", None)
-    render = (lambda reference: render_messages(prompt, reference)) if prompt else None
     try:
-        log_traces(run_dir, None if count == "all" else int(count), render)
+        log_traces(run_dir, None if count == "all" else int(count), _messages(system))
     except RenoError as error:
         click.echo(f"reno: No traces were written: {error}", err=True)
+
+
+def _messages(system: System) -> Render | None:
+    """How `system` words its requests; None for a system without a prompt."""
+    prompt = getattr(system, "prompt", None)
+    if prompt is None:
+        return None
+    from programs.chat_format import render_messages
+
+    return partial(render_messages, prompt)

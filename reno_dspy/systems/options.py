@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from reno_dspy.base.config import Config, Free
-from reno_dspy.systems import Constrain
+from reno_dspy.systems import Constrain, registry
 
 
 class SystemOptions(Config):
@@ -32,3 +33,11 @@ class SystemOptions(Config):
     concurrency: Free[int | None] = Field(
         None, ge=1, description="Requests at the same time, instead of the system's own number."
     )
+
+    @model_validator(mode="after")
+    def _the_system_takes_them(self) -> Self:
+        fields = type(self).model_fields
+        given = {name for name in registry.OPTIONS if getattr(self, name) != fields[name].default}
+        if refusal := registry.refusal(self.system, given):
+            raise ValueError(refusal)
+        return self

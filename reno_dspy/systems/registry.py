@@ -11,7 +11,7 @@ before somebody asks for that system.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -95,7 +95,9 @@ ROWS: Mapping[str, Entry] = {
     f"FILE{CRF_SUFFIX}": CRF_FILE,
     "RECIPE or FILE.yaml": RECIPE,
 }
-# What to do instead, for options that are easily expected of every system.
+# The options that not every system takes.
+OPTIONS = frozenset(name for entry in ROWS.values() for name in entry.takes)
+# What to do instead, for those that are easily expected of every system.
 _INSTEAD = {
     "adapter": "A language model's adapter is served by `reno serve BASE --adapter DIR`, which prints "
     "a recipe for --system.",
@@ -113,10 +115,9 @@ def entry_of(name: str) -> Entry:
 def open_system(options: SystemOptions, log: Path) -> Iterator[System]:
     """The system that `options` name; what it has started ends with the context.
 
-    A server that it starts writes to `log`. Raises InputError for an unknown name, for an option that
-    the system does not take, for a missing package, and for what the system itself cannot use.
+    A server that it starts writes to `log`. Raises InputError for an unknown name, for a missing package,
+    and for what the system itself cannot use.
     """
-    check_options(options)
     try:
         system = _factory(options.system)(options, log)
     except ModuleNotFoundError:
@@ -137,15 +138,17 @@ def _factory(name: str) -> Factory:
     return factory
 
 
-def check_options(options: SystemOptions) -> None:
-    """Raise InputError when `options` hold one that their system does not take."""
-    takes = entry_of(options.system).takes
-    for name in sorted({name for entry in ROWS.values() for name in entry.takes} - takes):
-        if getattr(options, name) != type(options).model_fields[name].default:
-            others = ", ".join(row for row, entry in ROWS.items() if name in entry.takes)
-            raise InputError(
-                f"{options.system} takes no {flag(name)} (these do: {others}). {_INSTEAD.get(name, '')}"
-            )
+def refusal(system: str, given: Collection[str]) -> str | None:
+    """Why `system` cannot use the options `given`; None where it takes them all."""
+    if not (refused := sorted(set(given) - entry_of(system).takes)):
+        return None
+    name = refused[0]
+    others = ", ".join(row for row, entry in ROWS.items() if name in entry.takes)
+    return (
+        f"{system} takes no {flag(name)}, but these do: {others}. {_INSTEAD.get(name, '')}".rstrip(
+            " ."
+        )
+    )
 
 
 def unknown(name: str, recipes: Iterable[str]) -> InputError:

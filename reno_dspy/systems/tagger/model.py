@@ -12,15 +12,14 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reno_dspy.base.errors import InputError
-from reno_dspy.jats.spans import render
 from reno_dspy.systems import Completion
+from reno_dspy.systems.batches import complete_batch
 from reno_dspy.systems.options import SystemOptions
 from reno_dspy.systems.tagger.encoding import Pieces
 from reno_dspy.systems.tagger.labelling import Labeller
@@ -60,7 +59,7 @@ class Tagger:
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
         """Annotate references together; one that XML cannot hold is an error row."""
         assert self._labeller, "start() comes first"
-        return await asyncio.to_thread(_annotate_all, self._labeller, references)
+        return await asyncio.to_thread(complete_batch, self._labeller.annotate, references)
 
 
 def open_labeller(model: TaggerModel) -> Labeller:
@@ -101,22 +100,3 @@ class OnnxNetwork:
             None, {"ids": ids, "mask": mask, "read": read}
         )[0]
         return logits
-
-
-def _annotate_all(labeller: Labeller, references: Sequence[str]) -> list[Completion]:
-    start = perf_counter()
-    errors = [_problem(reference) for reference in references]
-    good = [r for r, error in zip(references, errors, strict=True) if error is None]
-    texts = iter(labeller.annotate(good))
-    each = (perf_counter() - start) / max(len(references), 1)
-    return [
-        Completion("" if error else next(texts), error=error, latency_s=each) for error in errors
-    ]
-
-
-def _problem(reference: str) -> str | None:
-    try:
-        render(reference, ())
-    except ValueError as error:
-        return str(error)
-    return None

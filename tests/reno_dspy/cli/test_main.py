@@ -74,7 +74,7 @@ def test_help_and_version(reno: Reno) -> None:
         (["evaluate", "--system", "crf", "--data", "no.jsonl", "--out", "o"], 2, "no.jsonl does not exist"),
         (["evaluate", "--system", "crv", "--data", "pairs.jsonl", "--out", "o"], 2, "Did you mean crf?"),
         (["evaluate", "--system", "crf", "--adapter", "x", "--data", "pairs.jsonl", "--out", "o"], 2,
-         "crf takes no --adapter (these do: tagger, embedded)"),
+         "crf takes no --adapter, but these do: tagger"),
         (["score", "none.jsonl"], 2, "none.jsonl"),
         (["score", "empty.jsonl"], 2, "empty.jsonl holds no predictions"),
         (["evaluate", "--system", "crf", "--data", "pairs.jsonl", "--out", "o", "--trace", "3",
