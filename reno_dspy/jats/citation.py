@@ -43,9 +43,9 @@ class Reading:
     """What a completion says.
 
     `lenient` and `strict` hold, for every field asked for, its values in document order. `text` is the
-    annotation without tags and `xml` the annotation, None where the completion is malformed (`problem`
-    says how). `fenced` and `thought` tell whether a code fence or thoughts (`without_thoughts`) were
-    removed.
+    annotation without tags, `xml` the annotation and `root` its element, None where the completion is
+    malformed (`problem` says how). `fenced` and `thought` tell whether a code fence or thoughts
+    (`without_thoughts`) were removed.
     """
 
     lenient: Values
@@ -53,6 +53,7 @@ class Reading:
     well_formed: bool
     text: str | None
     xml: str | None
+    root: Element | None
     fenced: bool
     thought: bool
     problem: str | None
@@ -114,9 +115,9 @@ def read(completion: str, names: Iterable[str] = SCORED) -> Reading:
         root = parse(body)
     except MalformedXml as error:
         lenient = {name: tuple(_salvage(body, name)) for name in names}
-        return Reading(lenient, nothing, False, None, None, fenced, thought, str(error))
+        return Reading(lenient, nothing, False, None, None, None, fenced, thought, str(error))
     values = read_values(root, names)
-    return Reading(values, values, True, text_of(root), bare(body), fenced, thought, None)
+    return Reading(values, values, True, text_of(root), bare(body), root, fenced, thought, None)
 
 
 def _unwrap(completion: str) -> tuple[str, bool, bool]:

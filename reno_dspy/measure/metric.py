@@ -2,26 +2,28 @@
 
     recall = matched / gold        precision = matched / predicted        (sums over citations)
 
-Values match by edit distance within a threshold, one to one, as many as possible (paper section 3; DESIGN
-section 6). A malformed annotation keeps its lenient values in the strict precision's denominator: only so
-do the published tables 1-4 agree with each other.
+Values match by edit distance within a threshold, one to one, as many as possible (paper section 3). A
+malformed annotation keeps its lenient values in the strict precision's denominator: only so do the
+published tables 1-4 agree with each other.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from rapidfuzz.distance import Levenshtein
 
-from reno_dspy.jats.citation import FIELDS, Reading, Values, read
+from reno_dspy.jats.citation import Reading, Values, read
+from reno_dspy.jats.elements import SCORED
+from reno_dspy.jats.people import Person, people
 from reno_dspy.jats.text import collapse
-
-# Largest edit distance at which two values are the same (paper, notes to table 1).
-THRESHOLDS: Mapping[str, int] = {"source": 5, "article-title": 10}
+from reno_dspy.measure.fields import THRESHOLDS, names_of, values_of
+from reno_dspy.measure.pages import with_whole_pages
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,8 @@ class Profile:
     """Rules of comparison, named in every report.
 
     `normalize` compares forms without case, punctuation, compatibility characters and line-end hyphens,
-    counts chapter titles as titles and drops empty elements; `relative_cap` bounds a threshold by this
-    share of the gold value's length.
+    writes shortened last pages out, counts chapter titles as titles and drops empty elements;
+    `relative_cap` bounds a threshold by this share of the gold value's length.
     """
 
     name: Literal["paper", "normalized"]
@@ -48,6 +50,8 @@ class FieldScore:
     """One field of one citation: how many values, how many matched, and which did not.
 
     `missed` are gold values without a match, `wrong` predicted values without one (lenient reading).
+    `exact`: the predicted values are exactly the gold's. `punctuation` counts pairs of values that
+    differ, but not without the punctuation at their ends.
     """
 
     gold: int
@@ -56,6 +60,13 @@ class FieldScore:
     strict: int
     missed: tuple[str, ...]
     wrong: tuple[str, ...]
+    exact: bool
+    punctuation: int
+
+    @property
+    def restricted(self) -> int:
+        """Predicted values where the gold has the field at all."""
+        return self.pred if self.gold else 0
 
 
 @dataclass(frozen=True)
@@ -64,34 +75,47 @@ class CitationScore:
 
     `fidelity`: the annotation's text equals the reference (white space collapsed); None where the
     reference is not known. `all_authors`: every surname and given name right and none invented; None
-    where the gold has no surname.
+    where the gold has no surname. `people_right`: the same people in the same roles, each with the
+    surname and given names in one element; None where the gold does not say who has which name.
+    `whole_right`: exactly the gold's values in every scored field. The last two need well-formed XML.
     """
 
     fields: Mapping[str, FieldScore]
     well_formed: bool
     fidelity: bool | None
     all_authors: bool | None
+    people_right: bool | None
+    whole_right: bool
     fenced: bool
     thought: bool
     gold_malformed: bool
 
 
 def compare(
-    gold_xml: str, prediction: str, profile: Profile = PAPER, plaintext: str | None = None
+    gold_xml: str,
+    prediction: str,
+    profile: Profile = PAPER,
+    plaintext: str | None = None,
+    fields: tuple[str, ...] = SCORED,
 ) -> CitationScore:
-    """Score one raw completion against one gold annotation. Never raises on any `prediction`."""
-    gold = read(gold_xml, _names(profile))
-    predicted = read(prediction, _names(profile))
-    gold_values, values = _values(gold, profile), _values(predicted, profile)
-    fields = {
-        name: _score(name, gold_values[name], values[name], predicted.well_formed, profile)
-        for name in FIELDS
+    """Score one raw completion against one gold annotation. Never raises on any `prediction`.
+
+    `fields` holds the scored fields and whatever else is to be compared (`fields.FIELD_SETS`).
+    """
+    gold, predicted = (read(xml, _names(fields, profile)) for xml in (gold_xml, prediction))
+    golds, preds = _values(gold, fields, profile), _values(predicted, fields, profile)
+    scores = {
+        name: _score(name, golds[name], preds[name], predicted.well_formed, profile)
+        for name in golds
     }
+    exact = all(scores[name].exact for name in SCORED)
     return CitationScore(
-        fields=fields,
+        fields=scores,
         well_formed=predicted.well_formed,
         fidelity=None if plaintext is None else predicted.text == collapse(plaintext),
-        all_authors=_all_authors(fields),
+        all_authors=_all_authors(scores),
+        people_right=_people_right(gold, predicted, profile),
+        whole_right=predicted.well_formed and exact,
         fenced=predicted.fenced,
         thought=predicted.thought,
         gold_malformed=not gold.well_formed,
@@ -100,8 +124,24 @@ def compare(
 
 def normalized(value: str) -> str:
     """The form that the `normalized` profile compares: NFKC, casefold, no punctuation, hyphens joined."""
-    text = unicodedata.normalize("NFKC", re.sub(r"[-\u00ad\u2010]\s+", "", value)).casefold()
+    joined = re.sub(r"[-\u00ad\u2010]\s+", "", without_edges(value))
+    text = unicodedata.normalize("NFKC", joined).casefold()
     return collapse("".join(c for c in text if not unicodedata.category(c).startswith("P")))
+
+
+def without_edges(value: str) -> str:
+    """`value` without punctuation and quotation marks at its ends: `A.` and `A` are the same."""
+    start, end = 0, len(value)
+    while start < end and _is_edge(value[start]):
+        start += 1
+    while end > start and _is_edge(value[end - 1]):
+        end -= 1
+    return value[start:end]
+
+
+def _is_edge(character: str) -> bool:
+    # Sk holds the accents that stand in for quotation marks (`A´), Z the spaces.
+    return unicodedata.category(character)[0] in "PZ" or unicodedata.category(character) == "Sk"
 
 
 def best_matching(
@@ -157,29 +197,32 @@ def _within(gold: str, pred: str, limit: int) -> bool:
     return Levenshtein.distance(gold, pred, score_cutoff=limit) <= limit
 
 
-def _names(profile: Profile) -> tuple[str, ...]:
-    return (*FIELDS, "chapter-title") if profile.normalize else FIELDS
+def _names(fields: tuple[str, ...], profile: Profile) -> tuple[str, ...]:
+    names = names_of(fields)
+    return (*names, "chapter-title") if profile.normalize and "chapter-title" not in names else names
 
 
-def _values(reading: Reading, profile: Profile) -> Values:
+def _values(reading: Reading, fields: tuple[str, ...], profile: Profile) -> Values:
+    """The values as they stand; in `normalized`, chapter titles are article titles."""
+    values = dict(values_of(reading, fields))
     if not profile.normalize:
-        return reading.lenient
-    values = {
-        name: tuple(form for value in found if (form := normalized(value)))
-        for name, found in reading.lenient.items()
-    }
-    values["article-title"] += values.pop("chapter-title")
-    return values
+        return values
+    values.pop("chapter-title", None)
+    values["article-title"] += reading.lenient["chapter-title"]
+    return with_whole_pages(values)
 
 
 def _score(
     name: str,
-    golds: Sequence[str],
-    preds: Sequence[str],
+    gold_values: Sequence[str],
+    pred_values: Sequence[str],
     well_formed: bool,
     profile: Profile,
 ) -> FieldScore:
-    golds = [gold for gold in golds if gold]
+    golds = [form for value in gold_values if (form := _form(value, profile))]
+    preds = [_form(value, profile) for value in pred_values]
+    if profile.normalize:
+        preds = list(filter(None, preds))
     limit = THRESHOLDS.get(name, 0)
     share = profile.relative_cap
     limits = [limit if share is None else min(limit, int(share * len(gold))) for gold in golds]
@@ -192,7 +235,24 @@ def _score(
         strict=len(pairs) if well_formed else 0,
         missed=tuple(gold for i, gold in enumerate(golds) if i not in matched_golds),
         wrong=tuple(pred for j, pred in enumerate(preds) if j not in matched_preds),
+        exact=sorted(golds) == sorted(preds),
+        punctuation=_punctuation(gold_values, pred_values),
     )
+
+
+def _form(value: str, profile: Profile) -> str:
+    return normalized(value) if profile.normalize else value
+
+
+def _punctuation(golds: Sequence[str], preds: Sequence[str]) -> int:
+    """Pairs of values that become equal without the punctuation at their ends."""
+    if golds == preds:
+        return 0
+    missed, wrong = Counter(golds), Counter(preds)
+    equal = missed & wrong
+    edges = [Counter(map(without_edges, (rest - equal).elements())) for rest in (missed, wrong)]
+    del edges[0][""]
+    return (edges[0] & edges[1]).total()
 
 
 def _all_authors(fields: Mapping[str, FieldScore]) -> bool | None:
@@ -200,3 +260,21 @@ def _all_authors(fields: Mapping[str, FieldScore]) -> bool | None:
         return None
     names = (fields["surname"], fields["given-names"])
     return all(field.gold == field.lenient == field.pred for field in names)
+
+
+def _people_right(gold: Reading, predicted: Reading, profile: Profile) -> bool | None:
+    known = None if gold.root is None else people(gold.root)
+    named = [one for one in known or () if one.surnames or one.given_names]
+    if not named:
+        return None
+    found = None if predicted.root is None else people(predicted.root)
+    if found is None:
+        return False
+    return Counter(_in_form(one, profile) for one in named) == Counter(
+        _in_form(one, profile) for one in found
+    )
+
+
+def _in_form(person: Person, profile: Profile) -> Person:
+    names = (person.surnames, person.given_names)
+    return Person(person.role, *(tuple(_form(v, profile) for v in values) for values in names))

@@ -1,0 +1,8 @@
+"""The files of an evaluation, by name: what its run directory and its run in MLflow hold."""
+
+# One answer a line; scoring again needs nothing else.
+PREDICTIONS = "predictions.jsonl"
+# The report (`reno_dspy.measure.report.Report`). Written last: an evaluation without it is unfinished.
+REPORT = "report.json"
+# One line a citation: what was found, missed and wrong in each field.
+CITATIONS = "citations.csv"
