@@ -28,6 +28,7 @@ from reno_dspy.base.files import write_text
 from reno_dspy.data.dataset import SPLITS, Row, load, read_records, save
 from reno_dspy.jats.citation import FIELDS
 from reno_dspy.measure.in_memory import measure
+from reno_dspy.measure.measures import PRECISION, RECALL
 from reno_dspy.systems.crf.model import SHIPPED, Crf
 
 SPLIT_FILES = ("scielo", "ore", "pmc")
@@ -113,11 +114,11 @@ def _report(name: str, crf: Crf, chosen: list[Any]) -> None:
     cells = []
     for field in FIELDS:
         one = report.fields[field]
-        if one.gold:
-            cells.append(f"{field} {one.recall_lenient:.1f}/{one.precision_lenient or 0:.1f}")
+        if one.counts["gold"]:
+            cells.append(f"{field} {one.value(RECALL):.1f}/{one.value(PRECISION) or 0:.1f}")
     click.echo(
-        f"{name} ({report.n}): {'  '.join(cells)}  valid {report.valid_xml:.1f}"
-        f"  fidelity {report.fidelity:.1f}"
+        f"{name} ({report.n}): {'  '.join(cells)}  valid {report.share('valid_xml'):.1f}"
+        f"  fidelity {report.share('fidelity'):.1f}"
     )
 
 

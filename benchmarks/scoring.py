@@ -42,7 +42,7 @@ def main(predictions: Path | None, profile: str) -> None:
         comparing, _ = _timed(lambda: score_records(records, profile))
         whole, report = _timed(lambda: make_report(records, profile))
     click.echo(
-        f"{report.n} citations, {report.valid_xml:.1f} % valid XML, profile {profile}: "
+        f"{report.n} citations, {report.share('valid_xml'):.1f} % valid XML, profile {profile}: "
         f"reading {reading:.2f} s, comparing {comparing:.2f} s, report with intervals {whole:.2f} s, "
         f"all {reading + whole:.2f} s of one core"
     )

@@ -20,6 +20,7 @@ from finetune.serving.embedded import SHIPPED, EmbeddedSystem
 from finetune.tagger.system import Tagger
 from reno_dspy.data.dataset import Row, load
 from reno_dspy.measure.in_memory import report_on
+from reno_dspy.measure.measures import RECALL
 from reno_dspy.systems import Completion, System
 from reno_dspy.systems.crf.model import Crf
 
@@ -54,8 +55,8 @@ def _measure(system: System, rows: Sequence[Row]) -> float:
     report = report_on(system, rows, completions)
     click.echo(
         f"{system.name}: {speed:.2f} references/s, n {len(rows)}, lenient recall "
-        f"{report.overall.recall_lenient:.1f}, valid XML {report.valid_xml:.1f}, "
-        f"fidelity {report.fidelity:.1f}"
+        f"{report.overall.value(RECALL):.1f}, valid XML {report.share('valid_xml'):.1f}, "
+        f"fidelity {report.share('fidelity'):.1f}"
     )
     return speed
 

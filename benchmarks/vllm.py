@@ -34,7 +34,8 @@ from reno_dspy.base.tracker import NullTracker
 from reno_dspy.data.dataset import load, splits_of
 from reno_dspy.jats.citation import MalformedXml, parse, text_of
 from reno_dspy.jats.text import collapse
-from reno_dspy.measure.job import PREDICTIONS, EvaluateConfig, evaluate
+from reno_dspy.measure.files import PREDICTIONS
+from reno_dspy.measure.job import EvaluateConfig, evaluate
 from reno_dspy.systems import Constrain
 
 ENVIRONMENT = {

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from reno_dspy.cli import main
-from reno_dspy.jats.citation import FIELDS
-from reno_dspy.measure.report import MEASURES
+from reno_dspy.jats.elements import SCORED
+from reno_dspy.measure.measures import MEASURES, SHARES
+from reno_dspy.measure.result import OVERALL
 from tests.tracking.browser import CHROMIUM, MlflowUi, browser_page
 from tests.tracking.run_files import (
     logged,
@@ -107,13 +108,15 @@ def test_the_comparison_in_mlflow_equals_the_runs_that_it_used(
     client = open_client(store_of(demo[0]))
     kept = client.get_run(str(run_id_of(demo[0] / "runs" / "demo" / "compare")))
     used = [client.get_run(one) for one in kept.data.tags["uses.runs"].split()]
-    logged_cells = {
-        (run.data.tags["system"], measure, field): run.data.metrics.get(
-            f"{measure.replace('_', '/')}/{field}"
-        )
-        for run in used
+    names = {
+        (measure.name, field): f"{measure.metric}/{field}"
         for measure in MEASURES
-        for field in FIELDS
+        for field in (*SCORED, OVERALL)
+    } | {(share.name, ""): share.name for share in SHARES}
+    logged_cells = {
+        (run.data.tags["system"], *cell): run.data.metrics.get(metric)
+        for run in used
+        for cell, metric in names.items()
     }
     path = client.download_artifacts(kept.info.run_id, "comparison.csv", str(tmp_path))
     with open(path, encoding="utf-8") as file:

@@ -18,7 +18,7 @@ from reno_dspy.base.errors import InputError, JobError
 from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.base.progress import bar
 from reno_dspy.base.rundir import read_config
-from reno_dspy.measure.job import PREDICTIONS
+from reno_dspy.measure.files import PREDICTIONS
 from reno_dspy.measure.metric import PROFILES, CitationScore, compare
 from tracking.runs import run_id_of
 from tracking.store import open_existing, store_uri

@@ -20,7 +20,8 @@ from programs.config import LONG_PROMPT, Objective
 from programs.reply import FAILURE
 from reno_dspy.jats.citation import read
 from reno_dspy.jats.text import collapse
-from reno_dspy.measure.metric import PAPER, THRESHOLDS, CitationScore, FieldScore, compare
+from reno_dspy.measure.fields import THRESHOLDS
+from reno_dspy.measure.metric import PAPER, CitationScore, FieldScore, compare
 
 Metric = Callable[..., dspy.Prediction]
 

@@ -16,7 +16,8 @@ from reno_dspy.base.files import write_text
 from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.base.tracker import Tracker
 from reno_dspy.data.dataset import load
-from reno_dspy.measure.job import PREDICTIONS, EvaluateConfig, evaluate
+from reno_dspy.measure.files import PREDICTIONS
+from reno_dspy.measure.job import EvaluateConfig, evaluate
 from reno_dspy.measure.metric import compare
 from reno_dspy.measure.stats import in_words, paired_difference
 

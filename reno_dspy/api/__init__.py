@@ -38,7 +38,7 @@ from reno_dspy.systems.registry import open_system
 if TYPE_CHECKING:
     from reno_dspy.base.tracker import Tracker
     from reno_dspy.data.dataset import Dataset, Row
-    from reno_dspy.measure.report import Report
+    from reno_dspy.measure.result import Report
     from tracking.compare.paired import Comparison
 
 Result = TypeVar("Result")

@@ -71,10 +71,10 @@ def _describer(name: str) -> Describer | None:
 
 
 def _show(built: Built) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from reno_dspy.base.show import console
     from reno_dspy.build.card import stage_lines
 
     table = Table(title="Build")
@@ -83,9 +83,9 @@ def _show(built: Built) -> None:
         table.add_column(column, justify="right" if number else "left", overflow="fold")
     for line in stage_lines(built.stages):
         table.add_row(*map(Text, line))
-    console = Console()
-    console.print(table)
+    out = console()
+    out.print(table)
     for warning in built.warnings:
-        console.print(f"Note: {warning}", highlight=False, markup=False)
+        out.print(f"Note: {warning}", highlight=False, markup=False)
     rows = ", ".join(f"{name} {count}" for name, count in built.rows.items())
-    console.print(f"{built.path}: {rows}; digest {built.digest}", highlight=False, markup=False)
+    out.print(f"{built.path}: {rows}; digest {built.digest}", highlight=False, markup=False)

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from tracking.compare.job import Compared
 
 
@@ -40,8 +38,6 @@ def command(
 
     The first run is the baseline of the paired differences.
     """
-    from rich.console import Console
-
     from reno_dspy.cli.tracking import open_tracker
     from tracking.compare.job import compare
 
@@ -53,29 +49,22 @@ def command(
         allow_different=allow_different,
         fresh=fresh,
     )
-    _show(compared, Console())
+    _show(compared)
 
 
-def _show(compared: Compared, console: Console) -> None:
+def _show(compared: Compared) -> None:
+    from reno_dspy.base.show import console
+    from tracking.compare.grid import PUBLISHED_NOTE, comparison_grid, score_grids
     from tracking.compare.job import NAME
-    from tracking.compare.tables import (
-        PUBLISHED_NOTE,
-        terminal_answers,
-        terminal_comparison,
-        terminal_table,
-        titles,
-    )
+    from tracking.compare.terminal import tables
 
+    out = console()
     if compared.warning:
-        console.print(f"{compared.warning}\n", style="yellow", highlight=False, markup=False)
-    for measure in titles(compared.results):
-        console.print(terminal_table(compared.results, measure))
-        console.print()
-    console.print(terminal_answers(compared.results))
-    console.print()
-    for comparison in compared.comparisons:
-        console.print(terminal_comparison(comparison))
-        console.print()
+        out.print(f"{compared.warning}\n", style="yellow", highlight=False, markup=False)
+    for grid in [*score_grids(compared.results), *map(comparison_grid, compared.comparisons)]:
+        for table in tables(grid, out.width):
+            out.print(table)
+            out.print()
     if any(result.published for result in compared.results):
-        console.print(f"Dim rows: {PUBLISHED_NOTE}, n = 10,000; for orientation only.", style="dim")
-    console.print(f"Written: {compared.out / NAME}.html, .md, .csv", soft_wrap=True, markup=False)
+        out.print(f"Dim rows: {PUBLISHED_NOTE}, n = 10,000; for orientation only.", style="dim")
+    out.print(f"Written: {compared.out / NAME}.html, .md, .csv", soft_wrap=True, markup=False)

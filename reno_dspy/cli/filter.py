@@ -51,19 +51,19 @@ def _write_kept(path: Path, rows: Sequence[Row], reasons: Sequence[Reasons]) -> 
 
 
 def _print_tally(rows: Sequence[Row], reasons: Sequence[Reasons]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
+    from reno_dspy.base.show import console
     from reno_dspy.build.filters import tally
 
-    console = Console()
+    out = console()
     table = Table("reason", "pairs", "of failed pairs", "of all reasons", title="Rejected pairs")
     for reason, values in tally(reasons).items():
         shares = (f"{100 * values[key]:.1f}%" for key in ("share_of_failed", "share_of_reasons"))
         table.add_row(reason, f"{values['count']:,}", *shares)
-    console.print(table)
+    out.print(table)
     platforms = sorted({row.source for row in rows})
     for platform in platforms:
         given = [r for row, r in zip(rows, reasons, strict=True) if row.source == platform]
         passed = sum(not one for one in given)
-        console.print(f"{platform}: {passed:,} of {len(given):,} pass ({passed / len(given):.1%})")
+        out.print(f"{platform}: {passed:,} of {len(given):,} pass ({passed / len(given):.1%})")

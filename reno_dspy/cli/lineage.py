@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 @click.argument("run")
 def command(run: str) -> None:
     """Follow a RUN (run directory, MLflow run id or name) back to its build and on to its uses."""
-    from rich.console import Console
     from rich.tree import Tree
 
+    from reno_dspy.base.show import console
     from tracking.lineage import made_from, used_by
     from tracking.runs import find_run
     from tracking.store import open_existing
 
     client = open_existing()
     found = find_run(client, run)
-    console = Console()
-    console.print(_shown(found), highlight=False)
+    out = console()
+    out.print(_shown(found), highlight=False)
     for title, neighbours in (("Made from", made_from), ("Used by", used_by)):
         tree = Tree(title)
         _grow(tree, client, found, neighbours, {found.info.run_id})
         if not tree.children:
             tree.add("[dim]nothing that is tracked[/dim]")
-        console.print(tree, highlight=False)
+        out.print(tree, highlight=False)
 
 
 def _grow(

@@ -54,10 +54,10 @@ def list_(job: str | None, limit: int) -> None:
     """List the newest runs."""
     from datetime import datetime
 
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from reno_dspy.base.show import console
     from tracking.runs import all_runs, is_nested
     from tracking.store import open_existing
 
@@ -71,7 +71,7 @@ def list_(job: str | None, limit: int) -> None:
         table.add_row(
             started, job_name, run.info.status, run.info.run_id[:8], Text(str(run.info.run_name))
         )
-    Console().print(table)
+    console().print(table)
     if len(runs) > limit:
         click.echo(f"{len(runs) - limit} older ones: --limit {len(runs)}")
 

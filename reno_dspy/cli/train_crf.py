@@ -53,15 +53,16 @@ def command(config: TrainCrfConfig, *, fresh: bool, tracking: bool) -> None:
 def _measured(crf: Crf, test: Dataset, run: Run) -> dict[str, Any]:
     """What the manifest and the tracker are told of a finished model: its figures on `test`."""
     from reno_dspy.measure.in_memory import measure
+    from reno_dspy.measure.measures import PRECISION, RECALL
 
     run.data(test.ref(), "test")
     report = measure(crf, test.rows)
     run.metrics(report.to_metrics())
     figures = {
         name: {
-            "recall": field.recall_lenient,
-            "precision": field.precision_lenient,
-            "gold": field.gold,
+            "recall": field.value(RECALL),
+            "precision": field.value(PRECISION),
+            "gold": field.counts["gold"],
         }
         for name, field in report.fields.items()
     }

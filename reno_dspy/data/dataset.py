@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import digest as short_digest
 from reno_dspy.base.files import sha256_file, write_bytes, write_json, write_text
 from reno_dspy.base.tracker import DataRef
+from reno_dspy.data.cells import flag, label, number, text
 from reno_dspy.data.draw import draw
 
 SPLITS = ("train", "dev", "test")
@@ -59,6 +60,14 @@ class Row:
 COLUMNS = tuple(field.name for field in fields(Row))
 # Names that other collections give to our columns.
 _SYNONYMS = {"citing_article": "citing_article_id", "license": "licence"}
+_READERS: Mapping[str, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(COLUMNS, label),
+    "plaintext": text,
+    "xml": text,
+    "has_pid": flag,
+    "citing_is_preprint": flag,
+    "similarity": number,
+}
 
 
 @dataclass(frozen=True)
@@ -170,14 +179,18 @@ def _record(line: str, where: str) -> dict[str, Any]:
 
 
 def to_row(record: Mapping[str, Any], where: str) -> Row:
-    """A Row from a record with at least `xml`; unknown columns are left out. Raises InputError."""
+    """A Row from a record with at least `xml`; unknown columns are left out.
+
+    Raises InputError that names `where` and the column for a value of another type.
+    """
     known = {_SYNONYMS.get(key, key): value for key, value in record.items()}
     if not isinstance(known.get("xml"), str):
         raise InputError(f"{where} has no text in column `xml` (the gold annotation).")
-    if not isinstance(known.get("plaintext"), str | None):
-        raise InputError(f"{where}: column `plaintext` is not text.")
-    values = {name: known.get(name) for name in COLUMNS}
-    return Row(**(values | {"source": known.get("source") or "unknown"}))
+    values = {
+        column: read(known.get(column), f"{where}: column `{column}`")
+        for column, read in _READERS.items()
+    }
+    return Row(**(values | {"source": values["source"] or "unknown"}))
 
 
 def _read_file(path: Path) -> list[Row]:

@@ -2,7 +2,11 @@
 
 # One answer a line; scoring again needs nothing else.
 PREDICTIONS = "predictions.jsonl"
-# The report (`reno_dspy.measure.report.Report`). Written last: an evaluation without it is unfinished.
+# The seconds that each session of a resumed evaluation took.
+SESSIONS = "sessions.jsonl"
+# The report (`reno_dspy.measure.result.Report`). Written last: an evaluation without it is unfinished.
 REPORT = "report.json"
 # One line a citation: what was found, missed and wrong in each field.
 CITATIONS = "citations.csv"
+# Human verdicts on wrong values (`reno review import`).
+REVIEWS = "reviews"

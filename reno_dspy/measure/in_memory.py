@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Sequence
 
 from reno_dspy.data.dataset import Row
-from reno_dspy.measure.report import Report, make_report
+from reno_dspy.measure.report import make_report
+from reno_dspy.measure.result import Report
 from reno_dspy.systems import Completion, System
 
 

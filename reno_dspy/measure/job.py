@@ -26,16 +26,13 @@ from reno_dspy.base.progress import Bar, bar
 from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
 from reno_dspy.data.dataset import Dataset, Row
-from reno_dspy.measure.report import Report, citation_table, report_scores, score_records
+from reno_dspy.measure.fields import FIELD_SETS, Fields
+from reno_dspy.measure.files import CITATIONS, PREDICTIONS, REPORT, REVIEWS, SESSIONS
+from reno_dspy.measure.report import citation_table, describe, report_scores, score_records
+from reno_dspy.measure.result import Report
 from reno_dspy.systems import Completion, System
 from reno_dspy.systems.asking import ask_system
 from reno_dspy.systems.options import SystemOptions
-
-PREDICTIONS = "predictions.jsonl"
-REPORT = "report.json"
-SESSIONS = "sessions.jsonl"
-# Human verdicts on wrong values (`reno review import`).
-REVIEWS = "reviews"
 
 
 class EvaluateConfig(SystemOptions):
@@ -47,6 +44,11 @@ class EvaluateConfig(SystemOptions):
     limit: int | None = Field(None, ge=1, description="Measure on that many rows, drawn by --seed.")
     seed: int = Field(0, description="Seed of that draw.")
     profile: Literal["paper", "normalized"] = Field("paper", description="Metric profile.")
+    # Free, since another choice needs the same answers.
+    fields: Free[Fields] = Field(
+        "scored",
+        description="Fields to compare: the paper's, or all elements and the publication type.",
+    )
     max_errors: MaxErrors = MAX_ERRORS
     trace: Free[str | None] = Field(
         None,
@@ -80,7 +82,7 @@ def evaluate(
     ):
         _introduce(run, config, system, dataset)
         records = answer(system, dataset.rows, run_dir, config, run)
-        scores = score_records(records, config.profile)
+        scores = score_records(records, config.profile, FIELD_SETS[config.fields])
         report = report_scores(
             records, scores, config.profile, system=system.name, identity=dict(system.identity()),
             data=dataset.ref().name, data_digest=dataset.digest,
@@ -216,29 +218,9 @@ def _keep(
 ) -> None:
     """Write the run's results, whole, and tell the tracker; report.json comes last."""
     JsonlLog(run_dir / PREDICTIONS).replace(records)
-    write_text(run_dir / "citations.csv", table)
+    write_text(run_dir / CITATIONS, table)
     write_json(run_dir / REPORT, report.to_json())
     run.metrics(report.to_metrics())
-    for name in (PREDICTIONS, "citations.csv", REPORT):
+    for name in (PREDICTIONS, CITATIONS, REPORT):
         run.artifact(run_dir / name)
     run.describe(describe(report))
-
-
-def describe(report: Report) -> str:
-    """The result in a sentence and a table, in Markdown."""
-    lines = [
-        f"**{report.system}** on {report.data}: overall lenient recall "
-        f"{_shown(report.overall.recall_lenient)} over {report.n} references, valid XML "
-        f"{_shown(report.valid_xml)} (profile `{report.profile}`).",
-        "",
-        "| field | recall | strict recall | precision | gold |",
-        "|---|---:|---:|---:|---:|",
-    ]
-    for name, one in report.fields.items():
-        shares = (one.recall_lenient, one.recall_strict, one.precision_lenient)
-        lines.append(f"| {name} | {' | '.join(map(_shown, shares))} | {one.gold} |")
-    return "\n".join(lines) + "\n"
-
-
-def _shown(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"

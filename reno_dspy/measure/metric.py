@@ -199,7 +199,9 @@ def _within(gold: str, pred: str, limit: int) -> bool:
 
 def _names(fields: tuple[str, ...], profile: Profile) -> tuple[str, ...]:
     names = names_of(fields)
-    return (*names, "chapter-title") if profile.normalize and "chapter-title" not in names else names
+    return (
+        (*names, "chapter-title") if profile.normalize and "chapter-title" not in names else names
+    )
 
 
 def _values(reading: Reading, fields: tuple[str, ...], profile: Profile) -> Values:

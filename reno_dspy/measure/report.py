@@ -107,9 +107,7 @@ def count_arrays(scores: Sequence[CitationScore]) -> dict[str, Counts]:
     return arrays
 
 
-def share_arrays(
-    shares: Sequence[Share], scores: Sequence[CitationScore]
-) -> tuple[Counts, Counts]:
+def share_arrays(shares: Sequence[Share], scores: Sequence[CitationScore]) -> tuple[Counts, Counts]:
     """What holds and what is known of each citation (rows), by share (columns)."""
     flags = [[getattr(score, share.flag) for share in shares] for score in scores]
     shape = (len(scores), len(shares))

@@ -93,6 +93,11 @@ class Report:
         """A share of the references in percent; None where undefined or not taken."""
         return self.shares.get(name, UNKNOWN).value
 
+    def estimate(self, field: str, measure: str) -> Estimate:
+        """A measure of one field; unknown for a field or measure that was not taken."""
+        one = self.overall if field == OVERALL else self.fields.get(field)
+        return UNKNOWN if one is None else one.measures.get(measure, UNKNOWN)
+
     def every_field(self) -> Iterator[tuple[str, FieldReport]]:
         """The fields by name and, last, `overall`."""
         yield from self.fields.items()

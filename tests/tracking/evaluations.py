@@ -9,7 +9,7 @@ from pathlib import Path
 from reno_dspy.base.tracker import Tracker
 from reno_dspy.data.dataset import Dataset, Row
 from reno_dspy.measure.job import EvaluateConfig, evaluate
-from reno_dspy.measure.report import Report
+from reno_dspy.measure.result import Report
 from reno_dspy.systems import Completion
 
 TITLE = "Tides of a paper sea"

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from reno_dspy.measure.report import MEASURES
+from reno_dspy.measure.measures import MEASURES, SHARES
 
 Metrics = dict[str, float]
 # Times and the machine's load: in MLflow only.
@@ -32,12 +32,17 @@ def of_build(run_dir: Path) -> Metrics:
 def of_evaluation(run_dir: Path) -> Metrics:
     """Shares and counts in `report.json`."""
     report = _json(run_dir / "report.json")
-    names = ("n", "valid_xml", "fidelity", "all_authors", "errors", "truncated", "cost")
-    metrics = {name: report[name] for name in names}
+    metrics = {name: report[name] for name in ("n", "errors", "truncated", "cost")}
+    for share in SHARES:
+        ends = report["intervals"][share.name] or (None, None)
+        metrics |= {share.name: report[share.name]}
+        metrics |= {
+            f"interval/{e}/{share.name}": v for e, v in zip(("low", "high"), ends, strict=True)
+        }
     metrics |= {f"tokens/{kind}": report[f"{kind}_tokens"] for kind in ("prompt", "completion")}
     for field, shares in {**report["fields"], "overall": report["overall"]}.items():
         for measure in MEASURES:
-            metrics[f"{measure.replace('_', '/')}/{field}"] = shares[measure]
+            metrics[f"{measure.metric}/{field}"] = shares[measure.name]
     return _defined(metrics)
 
 

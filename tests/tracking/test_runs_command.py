@@ -49,7 +49,9 @@ def test_log_writes_a_run_made_without_tracking_once(tmp_path: Path) -> None:
     assert reno_runs("log", str(tmp_path / "run")) == first
     client = open_client()
     [run] = client.search_runs([client.get_experiment_by_name("reno/evaluate").experiment_id])
-    assert run.data.metrics["recall/lenient/surname"] == report.fields["surname"].recall_lenient
+    assert run.data.metrics["recall/lenient/surname"] == report.fields["surname"].value(
+        "recall_lenient"
+    )
     assert len(client.get_metric_history(run.info.run_id, "recall/lenient/surname")) == 1
 
 

@@ -5,20 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from reno_dspy.jats.citation import FIELDS
-from tracking.compare.paired import Comparison, comparison_cells
+from reno_dspy.measure.measures import SHARES
+from tracking.compare.grid import Cell, Grid, Line, comparison_grid, origins_grid, score_grids
+from tracking.compare.paired import Comparison
 from tracking.compare.plots import gap_plots, heat_map, recall_plots
 from tracking.compare.results import Result
-from tracking.compare.tables import (
-    HEADS,
-    answer_cells,
-    answer_heads,
-    best_values,
-    interval,
-    number,
-    rows_of,
-    titles,
-)
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2329; --dim: #66707a; --line: #d9dee3; --paper: #fff;
@@ -38,6 +29,7 @@ th, td { padding: .35rem .6rem; text-align: right; white-space: nowrap;
   border-bottom: 1px solid var(--line); vertical-align: top; }
 tbody tr:last-child > * { border-bottom: 0; }
 th { font-weight: 600; } tbody th { font-weight: 400; }
+th small { display: block; font-size: .75rem; line-height: 1.2; font-weight: 400; }
 th:first-child { text-align: left; position: sticky; left: 0; background: var(--paper);
   white-space: normal; overflow-wrap: anywhere; min-width: 8.5rem; max-width: 22rem; }
 td small { display: block; font-size: .75rem; line-height: 1.2; }
@@ -69,11 +61,10 @@ def html_report(
     body = [
         f"<h1>Comparison: {escape(title)}</h1>",
         f'<p class="warn">{escape(warning)}</p>' if warning else "",
-        _origins(own),
-        *(_table(results, measure) for measure in titles(results)),
+        _table(origins_grid(own)),
+        *(_section(grid) for grid in score_grids(results)),
         _notes(results),
-        _answers(own),
-        *(_comparison(comparison) for comparison in comparisons),
+        *(_section(comparison_grid(comparison)) for comparison in comparisons),
         "<h2>Recall by field</h2><p class='dim'>Lenient recall with its 95% interval.</p>",
         recall_plots(results),
         "<h2>What malformed XML costs</h2><p class='dim'>From strict (hollow) to lenient (filled) "
@@ -81,100 +72,70 @@ def html_report(
         gap_plots(results),
         _slices(own),
     ]
+    return page(f"{title} – reno compare", "".join(body))
+
+
+def page(title: str, body: str) -> str:
+    """An HTML page in the style of comparisons."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)} – reno compare</title><style>{_STYLE}</style></head>"
-        f"<body>{''.join(body)}</body></html>\n"
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>"
+        f"<body>{body}</body></html>\n"
     )
 
 
-def _origins(own: Sequence[Result]) -> str:
-    rows = [
-        f"<tr><th>{escape(result.label)}</th><td class='word'>{escape(result.data)}</td>"
-        f"<td>{result.n}</td><td class='word'><code>{escape(result.data_digest)}</code></td>"
-        f"<td class='word'>{escape(result.profile)}</td>"
-        f"<td class='word'><code>{escape(result.run_id or '–')}</code></td></tr>"
-        for result in own
-    ]
-    heads = "<th>System</th><th class='word'>Data</th><th>n</th>"
-    heads += "".join(f"<th class='word'>{h}</th>" for h in ("Digest", "Profile", "MLflow run"))
-    return _scroll(heads, rows)
+def _section(grid: Grid) -> str:
+    return f"<h2>{escape(grid.title)}</h2>{_table(grid)}"
 
 
-def _table(results: Sequence[Result], measure: str) -> str:
-    best = best_values(results, measure)
-    rows = [_row(result, measure, best) for result in rows_of(results, measure)]
-    heads = "<th>Model</th><th class='n'>n</th><th>Valid XML</th>"
-    heads += "".join(f"<th>{head}</th>" for head in HEADS.values())
-    return f"<h2>{escape(titles(results)[measure])}</h2>{_scroll(heads, rows)}"
-
-
-def _row(result: Result, measure: str, best: dict[str, float]) -> str:
-    cells = []
-    for field in FIELDS:
-        cell = result.measures[measure][field]
-        shown = number(cell.value)
-        if not result.published and cell.value is not None and cell.value == best.get(field):
-            shown = f"<strong>{shown}</strong>"
-        small = f"<small>{interval(cell)}</small>" if interval(cell) else ""
-        cells.append(f"<td>{shown}{small}</td>")
-    kind = ' class="published"' if result.published else ""
+def _table(grid: Grid) -> str:
+    first_word = len(grid.heads) - grid.words
+    heads = "".join(
+        f"<th{_kind(number >= first_word)}>{escape(head)}</th>"
+        for number, head in enumerate(grid.heads)
+    )
+    rows = "".join(_row(line, first_word - 1) for line in grid.lines)
     return (
-        f"<tr{kind}><th>{escape(result.label)}</th><td class='n'>{result.n}</td>"
-        f"<td>{number(result.valid_xml.value)}</td>{''.join(cells)}</tr>"
+        f'<div class="scroll"><table><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
     )
 
 
-def _answers(own: Sequence[Result]) -> str:
-    heads = "".join(f"<th>{head}</th>" for head in answer_heads())
-    rows = []
-    for result in own:
-        name, *cells = (escape(cell) for cell in answer_cells(result))
-        rows.append(f"<tr><th>{name}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-    return (
-        "<h2>Answers</h2><p class='dim'>Text kept: the annotation without its tags is the reference, "
-        "nothing invented and nothing lost. All authors right: every name of a citation, and no other."
-        f"</p>{_scroll(heads, rows)}"
-    )
+def _row(line: Line, first_word: int) -> str:
+    kind = ' class="published"' if line.published else ""
+    note = f"<small>{escape(line.note)}</small>" if line.note else ""
+    cells = "".join(_cell(cell, number >= first_word) for number, cell in enumerate(line.cells))
+    return f"<tr{kind}><th>{escape(line.label)}{note}</th>{cells}</tr>"
+
+
+def _cell(cell: Cell, word: bool) -> str:
+    shown = f"<strong>{escape(cell.text)}</strong>" if cell.best else escape(cell.text)
+    small = f"<small>{escape(cell.small)}</small>" if cell.small else ""
+    return f"<td{_kind(word)}>{shown}{small}</td>"
+
+
+def _kind(word: bool) -> str:
+    return " class='word'" if word else ""
 
 
 def _notes(results: Sequence[Result]) -> str:
+    shares = "; ".join(f"{share.title}: {share.meaning}" for share in SHARES)
     notes = [
         "All values in percent; the small ranges are 95% intervals from a bootstrap over citing "
-        "articles; – is undefined (nothing to find, or nothing predicted). Bold is the best run."
+        "articles; – is undefined (nothing to find, or nothing predicted) or not known. Bold is the "
+        "best run.",
+        f"Shares of the references. {shares}.",
     ]
     if any(result.published for result in results):
         notes.append(
             "Grey rows are the paper's (RenoBench, tables 1-4), measured on the published 10,000 "
             "references: another data set, shown for orientation only."
         )
-    return "".join(f"<p class='dim'>{note}</p>" for note in notes)
-
-
-def _comparison(comparison: Comparison) -> str:
-    rows = []
-    for field, paired in comparison.fields.items():
-        difference, ends, p, word = comparison_cells(paired)
-        cells = f"<td>{difference}</td><td>{ends}</td><td>{p}</td><td class='word'>{word}</td>"
-        rows.append(f"<tr><th>{HEADS.get(field, 'Overall')}</th>{cells}</tr>")
-    heads = "<th>Field</th><th>Difference</th><th>95% interval</th><th>p</th><th class='word'>Verdict</th>"
-    return (
-        f"<h2>{escape(comparison.label)} against {escape(comparison.baseline)}</h2>"
-        f"<p class='dim'>Lenient recall in points, on the same {comparison.n} references of "
-        f"{comparison.articles} articles.</p>"
-        f"{_scroll(heads, rows)}"
-    )
+    return "".join(f"<p class='dim'>{escape(note)}</p>" for note in notes)
 
 
 def _slices(own: Sequence[Result]) -> str:
     drawn = heat_map(own)
     note = "Lenient recall, with its 95% interval where a slice has two citing articles or more."
     return f"<h2>Recall by slice</h2><p class='dim'>{note}</p>{drawn}" if drawn else ""
-
-
-def _scroll(heads: str, rows: Sequence[str]) -> str:
-    return (
-        f'<div class="scroll"><table><thead><tr>{heads}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )

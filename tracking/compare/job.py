@@ -16,16 +16,23 @@ from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import digest, write_text
 from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
+from reno_dspy.measure.measures import MEASURES
+from tracking.compare.grid import (
+    answers_grid,
+    comparison_grid,
+    csv_table,
+    markdown,
+    measure_grid,
+    score_grids,
+)
 from tracking.compare.html import html_report
-from tracking.compare.paired import Comparison, compare_with_first, markdown_comparison
+from tracking.compare.paired import COMPARED, Comparison, compare_with_first
 from tracking.compare.results import (
-    RECALL,
     Result,
     check_comparable,
     load_results,
     published_results,
 )
-from tracking.compare.tables import csv_table, markdown_answers, markdown_table, number, titles
 from tracking.runs import compare_link
 
 NAME = "comparison"
@@ -71,18 +78,15 @@ def compare(
         tracker.start("compare", title, run_dir=run_dir.path, config=options) as run,
     ):
         _write(compared)
-        _tell(run, compared, own)
+        _log(run, compared, own)
     return compared
 
 
 def markdown_report(compared: Compared) -> str:
     """All tables and paired differences in Markdown."""
+    grids = [*score_grids(compared.results), *map(comparison_grid, compared.comparisons)]
     parts = [f"> {compared.warning}\n"] if compared.warning else []
-    for measure, title in titles(compared.results).items():
-        parts.append(f"## {title}\n\n{markdown_table(compared.results, measure)}")
-    parts.append(f"## Answers\n\n{markdown_answers(compared.results)}")
-    parts.extend(markdown_comparison(comparison) for comparison in compared.comparisons)
-    return "\n".join(parts)
+    return "\n".join([*parts, *(f"## {grid.title}\n\n{markdown(grid)}" for grid in grids)])
 
 
 def _warning(own: Sequence[Result], allow_different: bool) -> str | None:
@@ -102,26 +106,33 @@ def _write(compared: Compared) -> None:
     write_text(compared.out / f"{NAME}.html", page)
 
 
-def _tell(run: Run, compared: Compared, own: Sequence[Result]) -> None:
+def _log(run: Run, compared: Compared, own: Sequence[Result]) -> None:
     ids = [result.run_id for result in own if result.run_id]
-    run.tags({"data": own[0].data, "profile": own[0].profile, "uses.runs": " ".join(ids)})
+    first = own[0].report
+    run.tags({"data": str(first.data), "profile": first.profile, "uses.runs": " ".join(ids)})
     if len(compared.comparisons) == 1:
-        fields = compared.comparisons[0].fields
-        run.metrics({
-            f"difference/recall/lenient/{name}": 100 * paired.difference if paired else None
-            for name, paired in fields.items()
-        })  # fmt: skip
+        run.metrics(_differences(compared.comparisons[0]))
     for ending in ("html", "md", "csv"):
         run.artifact(compared.out / f"{NAME}.{ending}")
     run.describe(_description(compared, own))
 
 
-def _description(compared: Compared, own: Sequence[Result]) -> str:
-    lines = [
-        f"{len(own)} runs on {own[0].data} (n = {own[0].n}, profile `{own[0].profile}`): "
-        + "; ".join(
-            f"{_linked(result)} valid XML {number(result.valid_xml.value)}" for result in own
+def _differences(comparison: Comparison) -> dict[str, float | None]:
+    """Differences in points as metrics: `difference/recall/lenient/surname`, `difference/whole_right`."""
+    shares = {share.name for share in COMPARED}
+    return {
+        f"difference/{name}" if name in shares else f"difference/recall/lenient/{name}": (
+            100 * paired.difference if paired else None
         )
+        for name, paired in comparison.differences.items()
+    }
+
+
+def _description(compared: Compared, own: Sequence[Result]) -> str:
+    first = own[0].report
+    lines = [
+        f"{len(own)} runs on {first.data} (n = {first.n}, profile `{first.profile}`): "
+        + ", ".join(map(_linked, own))
         + "."
     ]
     linked = [result for result in own if result.run_id and result.link]
@@ -129,7 +140,7 @@ def _description(compared: Compared, own: Sequence[Result]) -> str:
         experiments = sorted({str(result.link).split("/")[2] for result in linked})
         link = compare_link([str(result.run_id) for result in linked], experiments)
         lines.append(f"[These runs side by side]({link}) – the report is `{NAME}.html`.")
-    lines.append(markdown_table(own, RECALL))
+    lines += [markdown(answers_grid(own)), markdown(measure_grid(own, MEASURES[0]))]
     return "\n\n".join(lines)
 
 

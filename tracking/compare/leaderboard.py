@@ -5,24 +5,23 @@ reno leaderboard --published
 
 from __future__ import annotations
 
-import json
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reno_dspy.base.errors import InputError
-from reno_dspy.jats.citation import FIELDS
-from reno_dspy.measure.job import REPORT
-from tracking.compare.results import MEASURES, RECALL, Cell, Result, result_from_report
+from reno_dspy.measure.files import REPORT
+from reno_dspy.measure.measures import MEASURES
+from reno_dspy.measure.result import OVERALL, Report, read_report
+from tracking.artifacts import fetch
+from tracking.compare.results import Result
 from tracking.runs import all_runs, run_link
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
     from mlflow.tracking import MlflowClient
-
-OVERALL = "overall"
 
 
 @dataclass(frozen=True)
@@ -40,10 +39,9 @@ def leaderboard(
     client: MlflowClient,
     data: str | None = None,
     profile: str = "paper",
-    measure: str = RECALL,
-    field: str = OVERALL,
+    metric: str = f"{MEASURES[0].metric}/{OVERALL}",
 ) -> Board:
-    """Rank systems by one number. `data` is a data set's name or (the beginning of) its digest.
+    """Rank systems by one metric. `data` is a data set's name or (the beginning of) its digest.
 
     Without `data`, the data set of the newest evaluation is taken. Raises InputError where there is no
     finished evaluation of this data and profile.
@@ -59,50 +57,25 @@ def leaderboard(
             f"Evaluated so far with it: {known}."
         )
     name, digest = _data_of(chosen[0])
-    metric = f"{measure.replace('_', '/')}/{field}"
     best = _best_by_system([run for run in chosen if _data_of(run)[1] == digest], metric)
     others = sorted({_named(run) for run in runs if _data_of(run)[1] != digest})
-    rows = [_with_intervals(client, result_from_run(run)) for run in best]
-    return Board(name, digest, profile, rows, others)
+    return Board(name, digest, profile, [_result(client, run) for run in best], others)
 
 
-def result_from_run(run: Run) -> Result:
-    """A run's metrics as a row of tables 1-4, without intervals: no metric holds those."""
-    metrics: Mapping[str, float] = run.data.metrics
-    name, digest = _data_of(run)
-    measures = {
-        measure: {
-            field: Cell(metrics.get(f"{measure.replace('_', '/')}/{field}")) for field in FIELDS
-        }
-        for measure in MEASURES
-    }
-    return Result(
-        label=run.data.tags.get("system", str(run.info.run_name)),
-        system=run.data.tags.get("system", ""),
-        n=int(metrics.get("n", 0)),
-        valid_xml=Cell(metrics.get("valid_xml")),
-        measures=measures,
-        profile=run.data.tags.get("profile", ""),
-        data=name,
-        data_digest=digest,
-        slices={},
-        answers={},
-        run_id=str(run.info.run_id),
-        link=run_link(run),
-    )
+def _result(client: MlflowClient, run: Run) -> Result:
+    """The run's report, where the store has that file; otherwise what its metrics tell."""
+    system = run.data.tags.get("system", str(run.info.run_name))
+    report = _report(client, run) or Report.from_metrics(
+        run.data.metrics, profile=run.data.tags.get("profile", ""), system=system,
+        data=_data_of(run)[0], data_digest=_data_of(run)[1],
+    )  # fmt: skip
+    return Result(system, report, run_id=str(run.info.run_id), link=run_link(run))
 
 
-def _with_intervals(client: MlflowClient, row: Result) -> Result:
-    """The row as the report of its run has it, where the store has that file."""
-    from mlflow.exceptions import MlflowException
-
+def _report(client: MlflowClient, run: Run) -> Report | None:
     with tempfile.TemporaryDirectory(prefix="reno-leaderboard-") as folder:
-        try:
-            path = client.download_artifacts(str(row.run_id), REPORT, folder)
-            report = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (MlflowException, OSError):
-            return row
-    return replace(row, measures=result_from_report(report, row.label).measures)
+        found = fetch(client, run, {REPORT}, Path(folder))
+        return read_report(Path(folder)) if found else None
 
 
 def _best_by_system(runs: Sequence[Run], metric: str) -> list[Run]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from html import escape
 
-from reno_dspy.jats.citation import FIELDS
-from tracking.compare.results import RECALL, RECALL_STRICT, Cell, Result
-from tracking.compare.tables import HEADS, interval, number
+from reno_dspy.base.show import shown
+from reno_dspy.jats.elements import PAPER_COLUMNS
+from reno_dspy.measure.measures import RECALL, RECALL_STRICT, SHARES, Share
+from reno_dspy.measure.result import UNKNOWN, Estimate, Slice
+from tracking.compare.grid import interval
+from tracking.compare.results import Result
 
 _WIDTH, _LEFT, _RIGHT, _ROW, _TOP = 360, 156, 320, 20, 8
 _LONGEST_LABEL = 23
@@ -27,8 +30,8 @@ def gap_plots(results: Sequence[Result]) -> str:
 
 def _panels(results: Sequence[Result], mark: Mark) -> str:
     panels = [
-        f"<figure><figcaption>{HEADS[field]}</figcaption>{_panel(results, field, mark)}</figure>"
-        for field in FIELDS
+        f"<figure><figcaption>{PAPER_COLUMNS[field]}</figcaption>{_panel(results, field, mark)}</figure>"
+        for field in PAPER_COLUMNS
     ]
     return f'<div class="panels">{"".join(panels)}</div>'
 
@@ -41,7 +44,7 @@ def _panel(results: Sequence[Result], field: str, mark: Mark) -> str:
         kind = "row published" if result.published else "row"
         drawn = f"{_label(result, y)}{mark(result, field, y)}"
         parts.append(f'<g class="{kind}">{drawn}</g>')
-    title = f"Recall of {HEADS[field]} by run"
+    title = f"Recall of {PAPER_COLUMNS[field]} by run"
     return (
         f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{title}">'
         f"{''.join(parts)}</svg>"
@@ -64,39 +67,38 @@ def _label(result: Result, y: float) -> str:
     if len(text) > _LONGEST_LABEL:
         half = _LONGEST_LABEL // 2
         text = f"{text[:half]}…{text[-half:]}"
-    shown = f"<title>{escape(result.label)}</title>{escape(text)}"
-    return f'<text class="label" x="{_LEFT - 8}" y="{y + 4}">{shown}</text>'
+    inner = f"<title>{escape(result.label)}</title>{escape(text)}"
+    return f'<text class="label" x="{_LEFT - 8}" y="{y + 4}">{inner}</text>'
 
 
 def _recall_mark(result: Result, field: str, y: float) -> str:
-    cell = result.measures[RECALL][field]
-    if cell.value is None:
+    recall = result.report.estimate(field, RECALL)
+    if recall.value is None:
         return _value(None, y)
     drawn = ""
-    if cell.low is not None and cell.high is not None:
-        drawn = (
-            f'<line class="interval" x1="{_x(cell.low)}" x2="{_x(cell.high)}" y1="{y}" y2="{y}"/>'
-        )
-    return f"{drawn}{_dot(cell.value, y, 'dot')}{_value(cell, y)}"
+    if recall.ends is not None:
+        low, high = map(_x, recall.ends)
+        drawn = f'<line class="interval" x1="{low}" x2="{high}" y1="{y}" y2="{y}"/>'
+    return f"{drawn}{_dot(recall.value, y, 'dot')}{_value(recall.value, y)}"
 
 
 def _gap_mark(result: Result, field: str, y: float) -> str:
-    lenient, strict = result.measures[RECALL][field], result.measures[RECALL_STRICT][field]
-    if lenient.value is None or strict.value is None:
+    lenient = result.report.estimate(field, RECALL).value
+    strict = result.report.estimate(field, RECALL_STRICT).value
+    if lenient is None or strict is None:
         return _value(None, y)
-    ends = f'x1="{_x(strict.value)}" x2="{_x(lenient.value)}"'
+    ends = f'x1="{_x(strict)}" x2="{_x(lenient)}"'
     drawn = f'<line class="gap" {ends} y1="{y}" y2="{y}"/>'
-    drawn += _dot(strict.value, y, "dot hollow") + _dot(lenient.value, y, "dot")
-    return drawn + _value(Cell(lenient.value - strict.value), y)
+    drawn += _dot(strict, y, "dot hollow") + _dot(lenient, y, "dot")
+    return drawn + _value(lenient - strict, y)
 
 
 def _dot(value: float, y: float, kind: str) -> str:
     return f'<circle class="{kind}" cx="{_x(value)}" cy="{y}" r="4"/>'
 
 
-def _value(cell: Cell | None, y: float) -> str:
-    shown = number(cell.value if cell else None)
-    return f'<text class="value" x="{_WIDTH}" y="{y + 4}">{shown}</text>'
+def _value(value: float | None, y: float) -> str:
+    return f'<text class="value" x="{_WIDTH}" y="{y + 4}">{shown(value)}</text>'
 
 
 def _x(value: float) -> float:
@@ -104,31 +106,36 @@ def _x(value: float) -> float:
 
 
 def heat_map(results: Sequence[Result]) -> str:
-    """Lenient recall by slice (platform, language, publication type, PID) and field, as a table."""
-    parts = [_heat_table(result) for result in results if result.slices]
-    return "".join(parts)
+    """By slice (platform, language, publication type, PID): recall by field, shares of references."""
+    return "".join(_heat_table(result) for result in results if result.report.slices)
 
 
 def _heat_table(result: Result) -> str:
-    heads = "".join(f"<th>{head}</th>" for head in HEADS.values())
+    shares = [share for share in SHARES if share.compared]
+    heads = [*PAPER_COLUMNS.values(), *(share.title for share in shares)]
     rows = []
-    for attribute, slices in result.slices.items():
-        rows.append(
-            f'<tr class="group"><th>{escape(attribute.replace("_", " "))}</th><td></td>'
-            f'<td colspan="{len(FIELDS)}"></td></tr>'
-        )
-        for part in slices:
-            cells = "".join(_heat_cell(part.recall[field]) for field in FIELDS)
-            rows.append(f"<tr><th>{escape(part.name)}</th><td>{part.n}</td>{cells}</tr>")
+    for attribute, slices in result.report.slices.items():
+        name = escape(attribute.replace("_", " "))
+        empty = f'<td></td><td colspan="{len(heads)}"></td>'
+        rows.append(f'<tr class="group"><th>{name}</th>{empty}</tr>')
+        rows += [_heat_row(value, part, shares) for value, part in slices.items()]
+    shown_heads = "".join(f"<th>{head}</th>" for head in heads)
     return (
         f"<h3>{escape(result.label)}</h3>"
-        f'<div class="scroll"><table class="heat"><thead><tr><th>Slice</th><th>n</th>{heads}</tr>'
-        f"</thead><tbody>{''.join(rows)}</tbody></table></div>"
+        f'<div class="scroll"><table class="heat"><thead><tr><th>Slice</th><th>n</th>{shown_heads}'
+        f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
 
 
-def _heat_cell(cell: Cell) -> str:
-    if cell.value is None:
+def _heat_row(value: str, part: Slice, shares: Sequence[Share]) -> str:
+    estimates = [part.recall.get(field, UNKNOWN) for field in PAPER_COLUMNS]
+    estimates += [part.shares.get(share.name, UNKNOWN) for share in shares]
+    cells = "".join(map(_heat_cell, estimates))
+    return f"<tr><th>{escape(value)}</th><td>{part.n}</td>{cells}</tr>"
+
+
+def _heat_cell(estimate: Estimate) -> str:
+    if estimate.value is None:
         return '<td class="none">–</td>'
-    small = f"<small>{interval(cell)}</small>" if interval(cell) else ""
-    return f'<td style="--heat:{cell.value:.0f}%">{number(cell.value)}{small}</td>'
+    small = f"<small>{interval(estimate)}</small>" if estimate.ends else ""
+    return f'<td style="--heat:{estimate.value:.0f}%">{shown(estimate.value)}{small}</td>'

@@ -1,17 +1,17 @@
 """The paper's tables 1-4 as data (RenoBench, sections 3 and appendix A); in percent.
 
-They were measured on the published benchmark (10,000 references), so they stand beside our own runs as
-another data set's rows, never as a comparison on the same data. `import_published` writes them as MLflow
+They were measured on the published benchmark (10,000 references), so beside our own runs they are rows of
+another data set, never a comparison on the same data. `import_published` writes them as MLflow
 runs tagged `published`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reno_dspy.jats.citation import FIELDS
+from reno_dspy.jats.elements import PAPER_COLUMNS
+from reno_dspy.measure.measures import MEASURES
+from reno_dspy.measure.result import Estimate, FieldReport, Report
 from tracking.store import experiment_id
 
 if TYPE_CHECKING:
@@ -19,21 +19,11 @@ if TYPE_CHECKING:
 
 DATA = "RenoBench (published, 10,000 references)"
 PUBLISHED_N = 10_000
+# Counts that a report always has, but the paper does not give.
+_NOT_PUBLISHED = {"errors", "truncated"}
 
 
-@dataclass(frozen=True)
-class PublishedRow:
-    """One model's numbers: valid XML, and per field the four measures of tables 1 to 4."""
-
-    model: str
-    valid_xml: float
-    recall_lenient: Mapping[str, float]
-    precision_lenient: Mapping[str, float]
-    recall_strict: Mapping[str, float]
-    precision_strict: Mapping[str, float]
-
-
-# One line a model, in the paper's order; columns as in FIELDS.
+# One line a model, in the paper's order; columns as in PAPER_COLUMNS.
 # fmt: off
 _MODELS = (
     ("GROBID", 100.0),
@@ -111,14 +101,29 @@ _PRECISION_STRICT = (
 # fmt: on
 
 
-def published_rows() -> tuple[PublishedRow, ...]:
-    """The eleven rows of tables 1-4, in the paper's order."""
-    rows = zip(
-        _MODELS, _RECALL_LENIENT, _PRECISION_LENIENT, _RECALL_STRICT, _PRECISION_STRICT, strict=True
-    )
-    return tuple(
-        PublishedRow(model, valid_xml, *(dict(zip(FIELDS, row, strict=True)) for row in measures))
-        for (model, valid_xml), *measures in rows
+_TABLES = (_RECALL_LENIENT, _PRECISION_LENIENT, _RECALL_STRICT, _PRECISION_STRICT)
+
+
+def published_reports() -> tuple[Report, ...]:
+    """The eleven rows of tables 1-4, in the paper's order; what the paper does not give is absent."""
+    return tuple(_report(number, *model) for number, model in enumerate(_MODELS))
+
+
+def _report(number: int, model: str, valid_xml: float) -> Report:
+    in_paper = [measure.name for measure in MEASURES if measure.in_paper]
+    rows = dict(zip(in_paper, (table[number] for table in _TABLES), strict=True))
+    return Report(
+        n=PUBLISHED_N,
+        profile="paper",
+        shares={"valid_xml": Estimate(valid_xml)},
+        fields={
+            field: FieldReport({}, {name: Estimate(row[column]) for name, row in rows.items()})
+            for column, field in enumerate(PAPER_COLUMNS)
+        },
+        overall=FieldReport({}, {}),
+        system=model,
+        data=DATA,
+        data_digest="published",
     )
 
 
@@ -133,21 +138,23 @@ def import_published(client: MlflowClient) -> list[str]:
         for run in client.search_runs([experiment], "tags.published = 'true'")
     }
     return [
-        there.get(row.model) or _import_row(client, experiment, row) for row in published_rows()
+        there.get(str(report.system)) or _import(client, experiment, report)
+        for report in published_reports()
     ]
 
 
-def _import_row(client: MlflowClient, experiment: str, row: PublishedRow) -> str:
+def _import(client: MlflowClient, experiment: str, report: Report) -> str:
     from mlflow.entities import Metric
 
-    tags = {"published": "true", "job": "evaluate", "system": row.model, "data": DATA}
-    tags |= {"profile": "paper", "mlflow.note.content": f"{row.model} in the paper's tables 1-4."}
-    run = client.create_run(experiment, tags=tags, run_name=f"published: {row.model}")
-    values = {"n": float(PUBLISHED_N), "valid_xml": row.valid_xml}
-    for measure in ("recall_lenient", "precision_lenient", "recall_strict", "precision_strict"):
-        kind = measure.replace("_", "/")
-        values |= {f"{kind}/{field}": value for field, value in getattr(row, measure).items()}
-    metrics = [Metric(name, value, run.info.start_time, 0) for name, value in values.items()]
+    model = str(report.system)
+    tags = {"published": "true", "job": "evaluate", "system": model, "data": DATA}
+    tags |= {"profile": "paper", "mlflow.note.content": f"{model} in the paper's tables 1-4."}
+    run = client.create_run(experiment, tags=tags, run_name=f"published: {model}")
+    metrics = [
+        Metric(name, float(value), run.info.start_time, 0)
+        for name, value in report.to_metrics().items()
+        if value is not None and name not in _NOT_PUBLISHED
+    ]
     client.log_batch(run.info.run_id, metrics=metrics)
     client.set_terminated(run.info.run_id)
     return str(run.info.run_id)

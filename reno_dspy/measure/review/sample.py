@@ -27,7 +27,7 @@ from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.base.lock import locked
 from reno_dspy.base.rundir import LOCK, read_config
 from reno_dspy.jats.citation import FIELDS, read
-from reno_dspy.measure.job import PREDICTIONS
+from reno_dspy.measure.files import PREDICTIONS
 from reno_dspy.measure.metric import CitationScore
 from reno_dspy.measure.report import score_records
 from reno_dspy.measure.stats import Interval, Reviewed, corrected_precision

@@ -16,7 +16,7 @@ from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import digest, write_bytes, write_json
 from reno_dspy.base.rundir import RunDir, read_config
 from reno_dspy.base.tracker import DataRef, Run, Tracker
-from reno_dspy.measure.job import REPORT, REVIEWS
+from reno_dspy.measure.files import REPORT, REVIEWS
 from reno_dspy.measure.review.sample import Corrected, read_table, read_verdicts
 
 

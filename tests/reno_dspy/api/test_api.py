@@ -69,7 +69,9 @@ def test_the_readme_example_runs_as_printed(benchmark: Path) -> None:
 def test_it_works_inside_a_running_event_loop(benchmark: Path) -> None:
     async def cell() -> tuple[list[reno.Annotation], float | None]:
         found = reno.annotate([TEXT], system="crf")
-        return found, reno.evaluate("crf", benchmark, split="test").fields["year"].recall_strict
+        return found, reno.evaluate("crf", benchmark, split="test").fields["year"].value(
+            "recall_strict"
+        )
 
     found, recall = asyncio.run(cell())
     assert "<year>2010</year>" in (found[0].xml or "")
@@ -87,7 +89,7 @@ def test_references_come_back_in_order_with_their_errors() -> None:
 def test_an_evaluation_of_ones_own_system_resumes(benchmark: Path) -> None:
     data = reno.load(benchmark, "test", limit=5)
     report = reno.evaluate(Shouting(), data, out="runs/mine")
-    assert (report.n, report.system, report.valid_xml) == (5, "shouting", 100.0)
+    assert (report.n, report.system, report.share("valid_xml")) == (5, "shouting", 100.0)
     assert reno.evaluate(Shouting(), data, out="runs/mine") == report
     with pytest.raises(reno.InputError, match="another configuration"):
         reno.evaluate("crf", data, out="runs/mine")
@@ -96,11 +98,11 @@ def test_an_evaluation_of_ones_own_system_resumes(benchmark: Path) -> None:
 def test_scores_of_rows_and_of_xml() -> None:
     rows = ROWS[:3]
     by_rows = reno.score(rows, [row.xml for row in rows[:2]] + [None])
-    assert by_rows.fields["year"].recall_strict == pytest.approx(200 / 3, abs=0.01)
+    assert by_rows.fields["year"].value("recall_strict") == pytest.approx(200 / 3, abs=0.01)
     by_xml = reno.score(
         [row.xml for row in rows], [reno.Annotation("", row.xml, None) for row in rows]
     )
-    assert (by_xml.overall.recall_strict, by_xml.fidelity) == (100.0, None)
+    assert (by_xml.overall.value("recall_strict"), by_xml.share("fidelity")) == (100.0, None)
     with pytest.raises(reno.InputError, match="2 predictions for 3"):
         reno.score(rows, ["", ""])
 

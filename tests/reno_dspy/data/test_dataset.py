@@ -117,7 +117,7 @@ def test_a_digest_covers_text_annotation_and_order(tmp_path: Path) -> None:
         ("bad.jsonl", b'{"xml": "<a/>"}\n{oops\n', "bad.jsonl:2 is not JSON"),
         ("list.jsonl", b"[1]\n", "list.jsonl:1 is not a JSON object"),
         ("noxml.jsonl", b'{"plaintext": "x"}\n', "record 1 has no text in column `xml`"),
-        ("number.jsonl", b'{"plaintext": 3, "xml": "<a/>"}\n', "`plaintext` is not text"),
+        ("number.jsonl", b'{"plaintext": 3, "xml": "<a/>"}\n', "`plaintext` must be text"),
         ("bytes.jsonl", b"\xff\xfe\n", "Cannot read"),
         ("cut.jsonl.gz", gzip.compress(b'{"xml": "<a/>"}\n')[:-4], "Cannot read"),
         ("not.parquet", b"nothing", "not a readable Parquet"),

@@ -80,17 +80,23 @@ def read(path: Path) -> list[dict[str, Any]]:
 def test_the_report_counts_what_was_answered(tmp_path: Path) -> None:
     data = dataset()
     report = evaluate(config(tmp_path), Echo(data), data, NullTracker())
-    assert (report.n, report.valid_xml, report.errors, report.clusters) == (24, 100.0, 0, 4)
-    assert report.fields["year"].recall_lenient == pytest.approx(100 * 16 / 24, abs=1e-3)
-    assert report.fields["surname"].recall_strict == 100.0
-    assert report.fields["issue"].recall_lenient is None
+    assert (report.n, report.share("valid_xml"), report.errors, report.clusters) == (
+        24,
+        100.0,
+        0,
+        4,
+    )
+    assert report.fields["year"].value("recall_lenient") == pytest.approx(100 * 16 / 24, abs=1e-3)
+    assert report.fields["surname"].value("recall_strict") == 100.0
+    assert report.fields["issue"].value("recall_lenient") is None
     assert report.completion_tokens == 24 * 7
-    low, high = report.fields["year"].intervals["recall_lenient"] or (0, 0)
+    low, high = report.fields["year"].measures["recall_lenient"].ends or (0, 0)
     assert low <= 66.6667 <= high
     ore = report.slices["source"]["ore"]
-    low, high = ore["intervals"]["year"]
-    assert (ore["n"], ore["intervals"]["issue"]) == (12, None)
-    assert low <= ore["recall_lenient"]["year"] <= high
+    year = ore.recall["year"]
+    low, high = year.ends or (0, 0)
+    assert (ore.n, ore.recall["issue"].ends) == (12, None)
+    assert low <= (year.value or 0) <= high
     written = json.loads((tmp_path / "report.json").read_text())
     assert written["fields"]["year"]["gold"] == 24
     assert [r["index"] for r in read(tmp_path / "predictions.jsonl")] == list(range(24))
@@ -168,7 +174,7 @@ def test_failures_are_empty_predictions_and_tried_again(tmp_path: Path) -> None:
     data = dataset()
     failing = Echo(data, fail=frozenset({1, 5}))
     report = evaluate(config(tmp_path), failing, data, NullTracker())
-    assert (report.errors, report.fields["surname"].lenient) == (2, 22)
+    assert (report.errors, report.fields["surname"].counts["lenient"]) == (2, 22)
     again = Echo(data)
     report = evaluate(config(tmp_path), again, data, NullTracker())
     assert (again.calls, report.errors) == (2, 0)
@@ -203,7 +209,7 @@ def test_batches_are_answered_in_order(tmp_path: Path) -> None:
     system = Echo(data)
     system.batch_size = 4
     report = evaluate(config(tmp_path), system, data, NullTracker())
-    assert report.fields["article-title"].recall_lenient == 100.0
+    assert report.fields["article-title"].value("recall_lenient") == 100.0
 
 
 def test_stored_predictions_need_gold_and_prediction() -> None:

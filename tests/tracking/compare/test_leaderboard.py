@@ -30,9 +30,9 @@ def evaluated(anywhere_once: str, tmp_path_factory: pytest.TempPathFactory) -> N
 
 def test_one_row_a_system_best_first(evaluated: None) -> None:
     board = leaderboard(open_client())
-    assert [row.system for row in board.rows] == ["b", "a"]
-    assert (board.data, board.rows[1].n) == ("made-up-test", 40)
-    surname = board.rows[1].measures["recall_lenient"]["surname"]
+    assert [row.label for row in board.rows] == ["b", "a"]
+    assert (board.data, board.rows[1].report.n) == ("made-up-test", 40)
+    surname = board.rows[1].report.estimate("surname", "recall_lenient")
     assert surname.low is not None
     assert surname.high is not None
     assert surname.value is not None
@@ -43,7 +43,7 @@ def test_one_row_a_system_best_first(evaluated: None) -> None:
 
 def test_data_and_profile_are_chosen(evaluated: None) -> None:
     board = leaderboard(open_client(), data="smaller-test")
-    assert [row.n for row in board.rows] == [10]
+    assert [row.report.n for row in board.rows] == [10]
     assert leaderboard(open_client(), data=board.digest[:8]).rows == board.rows
     with pytest.raises(InputError, match="made-up-test"):
         leaderboard(open_client(), data="nothing")

@@ -1,0 +1,52 @@
+"""Stored predictions: the rows of `predictions.jsonl`, and of files of that form made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from reno_dspy.base.errors import InputError
+from reno_dspy.data.cells import is_nothing, label, text
+from reno_dspy.data.dataset import read_records
+from reno_dspy.measure.files import PREDICTIONS
+
+Record: TypeAlias = Mapping[str, Any]
+# By these a report groups citations: true and false are values as good as text.
+_GROUPS = ("source", "language", "publication_type", "has_pid")
+
+
+def read_predictions(path: Path) -> list[dict[str, Any]]:
+    """The predictions in a file or in an evaluation's directory.
+
+    Raises InputError where there are none, or for a row that `check_records` refuses.
+    """
+    file = path / PREDICTIONS if path.is_dir() else path
+    records = list(check_records(read_records(file), f"{file}, record "))
+    if not records:
+        raise InputError(f"{file} holds no predictions.")
+    return records
+
+
+def check_records(
+    records: Iterable[Record], where: str = "Prediction "
+) -> Iterator[dict[str, Any]]:
+    """Rows with `xml` (gold) and `prediction` (raw completion), and text wherever there must be text.
+
+    Raises InputError naming `where`, the row's number and the column.
+    """
+    for number, record in enumerate(records, start=1):
+        yield _checked(record, f"{where}{number}")
+
+
+def _checked(record: Record, where: str) -> dict[str, Any]:
+    if not isinstance(record.get("xml"), str):
+        raise InputError(f"{where} has no text in column `xml` (the gold annotation).")
+    checked = {column: value for column, value in record.items() if not is_nothing(value)}
+    for column in ("prediction", "plaintext"):
+        checked[column] = text(checked.get(column), f"{where}: column `{column}`")
+    for column in ("id", "citing_article", *_GROUPS):
+        value = checked.get(column)
+        if not (isinstance(value, bool) and column in _GROUPS):
+            checked[column] = label(value, f"{where}: column `{column}`")
+    return checked
