@@ -8,6 +8,7 @@ from pathlib import Path
 
 from reno_dspy.base.tracker import Tracker
 from reno_dspy.data.dataset import Dataset, Row
+from reno_dspy.measure.fields import Fields
 from reno_dspy.measure.job import EvaluateConfig, evaluate
 from reno_dspy.measure.result import Report
 from reno_dspy.systems import Completion
@@ -82,8 +83,9 @@ def evaluate_scripted(
     wrong: float = 0.2,
     malformed: float = 0.1,
     data: str = "made-up",
+    fields: Fields = "scored",
 ) -> Report:
     """Run the real evaluation job with a scripted system into `out`."""
     dataset = Dataset(tuple(rows), name=data, path=f"data/{data}", split="test")
-    config = EvaluateConfig(system=name, data=f"data/{data}", out=out)
+    config = EvaluateConfig(system=name, data=f"data/{data}", out=out, fields=fields)
     return evaluate(config, Scripted(name, rows, wrong, malformed), dataset, tracker)

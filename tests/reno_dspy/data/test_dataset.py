@@ -109,6 +109,14 @@ def test_a_digest_covers_text_annotation_and_order(tmp_path: Path) -> None:
     assert len(digests) == 3
 
 
+def test_articles_named_by_numbers_are_not_places_in_the_data(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    lines = ['{"xml": "<a/>", "citing_article": 1}', '{"xml": "<a/>", "language": NaN}']
+    file.write_text("\n".join(lines) + "\n")
+    named, unnamed = load(str(file)).rows
+    assert (named.cluster, unnamed.cluster, unnamed.language) == ("1", None, None)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -118,6 +126,8 @@ def test_a_digest_covers_text_annotation_and_order(tmp_path: Path) -> None:
         ("list.jsonl", b"[1]\n", "list.jsonl:1 is not a JSON object"),
         ("noxml.jsonl", b'{"plaintext": "x"}\n', "record 1 has no text in column `xml`"),
         ("number.jsonl", b'{"plaintext": 3, "xml": "<a/>"}\n', "`plaintext` must be text"),
+        ("ids.jsonl", b'{"xml": "<a/>", "citing_article": [1]}\n', r"article_id` .* not \[1\]"),
+        ("flag.jsonl", b'{"xml": "<a/>", "has_pid": "yes"}\n', "`has_pid` must be true or false"),
         ("bytes.jsonl", b"\xff\xfe\n", "Cannot read"),
         ("cut.jsonl.gz", gzip.compress(b'{"xml": "<a/>"}\n')[:-4], "Cannot read"),
         ("not.parquet", b"nothing", "not a readable Parquet"),

@@ -212,6 +212,15 @@ def test_batches_are_answered_in_order(tmp_path: Path) -> None:
     assert report.fields["article-title"].value("recall_lenient") == 100.0
 
 
+def test_stored_predictions_hold_text_where_text_must_be() -> None:
+    row = {"xml": "<m><year>1</year></m>", "prediction": ""}
+    same = [row | {"citing_article": 1, "language": float("nan")}, row | {"citing_article": "1"}]
+    report = make_report([row, *same])
+    assert (report.clusters, dict(report.slices)) == (2, {})
+    with pytest.raises(InputError, match=r"Prediction 2: column `citing_article` .* not \[1\]"):
+        make_report([row, row | {"citing_article": [1]}])
+
+
 def test_stored_predictions_need_gold_and_prediction() -> None:
     with pytest.raises(InputError, match="Prediction 1"):
         make_report([{"xml": "<m/>", "prediction": 3}])

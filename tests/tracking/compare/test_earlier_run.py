@@ -1,4 +1,8 @@
-"""A run directory of version 0.1, made by `reno evaluate --system crf --data data.jsonl --out run`."""
+"""Run directories of version 0.1: they are read, compared and resumed, and their numbers hold.
+
+One was made by `reno evaluate --system crf --data data.jsonl --out run`, the other (`weak_run_of_0.1`) by
+the scripted system of `tests/tracking/evaluations.py`, with wrong and malformed answers.
+"""
 
 from __future__ import annotations
 
@@ -61,11 +65,9 @@ def config(**options: Any) -> EvaluateConfig:
 def test_it_is_compared_and_scored(run: Path) -> None:
     [result] = load_results([str(run)])
     report = json.loads((run / "report.json").read_text())
-    assert (result.n, result.data_digest) == (20, load("data.jsonl").digest)
-    assert (
-        result.measures["recall_lenient"]["year"].value
-        == report["fields"]["year"]["recall_lenient"]
-    )
+    assert (result.report.n, result.report.data_digest) == (20, load("data.jsonl").digest)
+    recall = result.report.estimate("year", "recall_lenient")
+    assert recall.value == report["fields"]["year"]["recall_lenient"]
     new = config(out=Path("new"))
     evaluate(new, SameSystem(), load("data.jsonl"), NullTracker())
     for arguments in (["compare", "run", "new", "--out", "c", "--no-tracking"], ["score", "run"]):

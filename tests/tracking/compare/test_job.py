@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from reno_dspy.cli.compare import command
 from reno_dspy.measure.stats import in_words
 from tests.tracking.evaluations import evaluate_scripted, made_up_rows
 from tracking.compare.job import compare
+from tracking.compare.leaderboard import leaderboard
 from tracking.compare.results import check_comparable, load_results
 from tracking.mlflow_tracker import MlflowTracker
 from tracking.runs import run_id_of
@@ -40,7 +43,7 @@ def test_tables_have_the_papers_layout_in_every_form(two: list[str], tmp_path: P
         assert title in (out / "comparison.md").read_text()
         assert title in (out / "comparison.html").read_text()
     heads = ["Surname", "Given", "Title", "Source", "Volume", "Issue", "Year"]
-    assert shown.output.splitlines()[2].split()[-8:] == ["XML", *heads]
+    assert shown.output.splitlines()[2].split() == ["Model", "XML", *heads]
     assert max(map(len, shown.output.splitlines())) <= 80 + len(str(out))
     report = json.loads((tmp_path / "better" / "report.json").read_text())
     rows = list(csv.DictReader(io.StringIO((out / "comparison.csv").read_text())))
@@ -159,6 +162,81 @@ def test_runs_are_found_in_mlflow_and_the_comparison_is_kept_there(
     assert kept.data.metrics["difference/recall/lenient/surname"] < 0
     names = {item.path for item in open_client().list_artifacts(kept.info.run_id)}
     assert {"comparison.html", "comparison.md", "comparison.csv"} <= names
+    assert "difference/whole_right" in kept.data.metrics
+
+
+def test_a_run_is_found_by_a_name_with_slashes(
+    tmp_path: Path, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", store)
+    monkeypatch.chdir(tmp_path)
+    evaluate_scripted(tmp_path / "run", MlflowTracker(), "Qwen/Qwen3-0.6B")
+    # A folder of that name that holds no evaluation is not in the way.
+    (tmp_path / "Qwen" / "Qwen3-0.6B on made-up-test (40)").mkdir(parents=True)
+    [result] = load_results(["Qwen/Qwen3-0.6B on made-up-test (40)"])
+    assert (result.label, result.run_id) == ("Qwen/Qwen3-0.6B", run_id_of(tmp_path / "run"))
+    with pytest.raises(InputError, match=r"runs/typo is no directory .* No run 'runs/typo'"):
+        load_results(["runs/typo"])
+
+
+def test_runs_of_a_moved_project_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    monkeypatch.chdir(old)
+    evaluate_scripted(old / "runs" / "one", MlflowTracker(), "one")
+    run_id = str(run_id_of(old / "runs" / "one"))
+    old.rename(new)
+    monkeypatch.chdir(new)
+    [result] = load_results([run_id])
+    assert result.predictions is not None
+    assert leaderboard(open_client()).rows[0].report == result.report
+    (new / "mlruns" / "artifacts").rename(new / "gone")
+    with pytest.raises(InputError, match="its files were moved"):
+        load_results([run_id])
+
+
+def test_directories_are_compared_without_mlflow(two: list[str], tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['mlflow'] = None; sys.argv[0] = 'reno'\n"
+        "from reno_dspy.cli.main import main; main()"
+    )
+    command = [sys.executable, "-c", code, "compare", *two, "--out", str(tmp_path / "c")]
+    done = subprocess.run(
+        [*command, "--no-tracking"], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "better minus weak" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_narrow_terminals_keep_the_names(two: list[str], tmp_path: Path, width: int) -> None:
+    arguments = [*two, "--published", "--out", str(tmp_path / "out"), "--no-tracking"]
+    shown = CliRunner().invoke(command, arguments, env={"COLUMNS": str(width)})
+    tables = [part for part in shown.output.split("\n\n") if "Written" not in part]
+    assert max(len(line.rstrip()) for part in tables for line in part.splitlines()) <= width
+    assert all("weak" in part or "Surname" in part or "Dim rows" in part for part in tables)
+    assert {"Year", "Volume", "GROBID", "Cost", "Tokens", "p"} <= set(shown.output.split())
+
+
+def test_tokens_and_cost_stand_beside_the_scores(tmp_path: Path) -> None:
+    evaluate_scripted(tmp_path / "run", NullTracker(), "one")
+    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert (report["prompt_tokens"], report["completion_tokens"]) == (None, 360)
+    (tmp_path / "run" / "report.json").write_text(json.dumps(report | {"cost": 0.0123}))
+    compare([str(tmp_path / "run")], NullTracker(), out=tmp_path / "out")
+    text = (tmp_path / "out" / "comparison.md").read_text()
+    [line] = [line for line in text.splitlines() if "$0.0123" in line]
+    assert line.split(" | ")[-3:] == ["–", "360", "$0.0123 |"]
+
+
+def test_other_fields_have_tables_of_their_own(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        evaluate_scripted(tmp_path / name, NullTracker(), name, fields="all")
+    compare([str(tmp_path / name) for name in ("one", "two")], NullTracker(), out=tmp_path / "out")
+    text = (tmp_path / "out" / "comparison.md").read_text()
+    table = text.partition("Other fields: recall")[2]
+    heads = next(line for line in table.splitlines() if "Model" in line)
+    assert heads.split(" | ")[2:] == ["string-name", "publication-type |"]
 
 
 def test_metrics_in_mlflow_equal_the_report(anywhere: str, tmp_path: Path) -> None:
