@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def command(config: TrainCrfConfig, *, fresh: bool, tracking: bool) -> None:
     """Train a linear-chain CRF on pairs of plain text and JATS.
 
-    Its model is one file, OUT/crf.crfsuite, which `reno evaluate --system` takes; beside it, the
-    manifest OUT/crf.json tells the data, their licences and the figures on --test.
+    The model is one file, OUT/crf.crfsuite, which `reno evaluate --system` takes. The manifest beside
+    it, OUT/crf.json, names the data and their licences and has the figures on --test.
     """
     from reno_dspy.base.rundir import RunDir
     from reno_dspy.data.dataset import load
@@ -51,7 +51,7 @@ def command(config: TrainCrfConfig, *, fresh: bool, tracking: bool) -> None:
 
 
 def _measured(crf: Crf, test: Dataset, run: Run) -> dict[str, Any]:
-    """What the manifest and the tracker are told of a finished model: its figures on `test`."""
+    """The figures of a finished model on `test`, for its manifest; they also go to the tracker."""
     from reno_dspy.measure.in_memory import measure
     from reno_dspy.measure.measures import PRECISION, RECALL
 

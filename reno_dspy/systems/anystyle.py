@@ -15,7 +15,6 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
 from reno_dspy.base.errors import InputError
@@ -23,6 +22,7 @@ from reno_dspy.jats.elements import type_named
 from reno_dspy.jats.text import collapse
 from reno_dspy.systems import Completion
 from reno_dspy.systems.assembly import Identifier, Person, assemble, page_range
+from reno_dspy.systems.batches import AnnotatingFailed, complete_batch
 
 if TYPE_CHECKING:
     from reno_dspy.systems.options import SystemOptions
@@ -34,13 +34,16 @@ _PARTS = frozenset({"article-journal", "article-magazine", "article-newspaper", 
 
 
 class AnyStyle:
-    """AnyStyle's `parse` command as a system; one process a batch, since its start takes longest."""
+    """AnyStyle's `parse` command as a system: one process for each batch.
+
+    Most of the time of a small batch is the start of the process.
+    """
 
     name = "anystyle"
     batch_size = 200
     concurrency = 1
 
-    def __init__(self, command: str = "anystyle", *, timeout_s: float = 300.0) -> None:
+    def __init__(self, command: str = "anystyle", *, timeout_s: float = 60.0) -> None:
         """Raises InputError when `command` is not installed."""
         found = shutil.which(command)
         if found is None:
@@ -67,26 +70,21 @@ class AnyStyle:
         """Nothing is left to load: every batch starts a process of its own."""
 
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
-        """Annotate references; if a batch fails, one by one, so that one costs one error row."""
-        return await asyncio.to_thread(self._annotate, references)
+        """Annotate references; what AnyStyle cannot parse is an error row."""
+        return await asyncio.to_thread(complete_batch, self._annotations, references)
 
-    def _annotate(self, references: Sequence[str]) -> list[Completion]:
-        start = perf_counter()
+    def _annotations(self, references: Sequence[str]) -> list[str]:
+        """The annotations of all `references`. Raises AnnotatingFailed."""
+        if not references:
+            return []
         try:
-            texts = [to_jats(item) for item in self._parse(references)]
-        except (
-            ValueError,
-            TypeError,
-            AttributeError,
-            OSError,
-            subprocess.SubprocessError,
-        ) as error:
-            if len(references) > 1:
-                return [found for line in references for found in self._annotate([line])]
-            latency = perf_counter() - start
-            return [Completion("", error=f"AnyStyle: {_reason(error)}", latency_s=latency)]
-        latency = (perf_counter() - start) / len(texts)
-        return [Completion(text, latency_s=latency) for text in texts]
+            return [to_jats(item) for item in self._parse(references)]
+        except subprocess.CalledProcessError as error:
+            raise AnnotatingFailed(f"AnyStyle: {error} {error.stderr}"[:300]) from error
+        except subprocess.TimeoutExpired:
+            raise AnnotatingFailed(f"AnyStyle: no answer in {self._timeout_s:g} s") from None
+        except (ValueError, TypeError, AttributeError) as error:
+            raise AnnotatingFailed(f"AnyStyle: {error}"[:300]) from error
 
     def _parse(self, references: Sequence[str]) -> list[Item]:
         """One item a reference. Raises ValueError when the output is not that."""
@@ -103,8 +101,12 @@ class AnyStyle:
     def _run(self, *arguments: str) -> str:
         done = subprocess.run(
             [self._command, *arguments],
-            capture_output=True, check=True, text=True, encoding="utf-8", timeout=self._timeout_s,
-        )  # fmt: skip
+            capture_output=True,
+            check=True,
+            text=True,
+            encoding="utf-8",
+            timeout=self._timeout_s,
+        )
         return done.stdout
 
 
@@ -133,7 +135,7 @@ def to_jats(item: Item) -> str:
 
 
 def _text(item: Item, name: str) -> str | None:
-    """A value, of which AnyStyle gives a list (its parts, where it was interrupted)."""
+    """A value; AnyStyle gives a list of its parts where something interrupts it."""
     value = item.get(name)
     if value is None:
         return None
@@ -152,8 +154,3 @@ def _people(value: Any) -> list[Person]:
 def _year(date: str | None) -> str | None:
     found = re.search(r"\d{4}", date or "")
     return found.group() if found else date
-
-
-def _reason(error: Exception) -> str:
-    stderr = getattr(error, "stderr", None)
-    return f"{error} {stderr or ''}".strip()[:300]

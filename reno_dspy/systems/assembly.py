@@ -1,7 +1,7 @@
 """JATS from the fields that other parsers give: in the order of a citation, not in place.
 
-GROBID and AnyStyle return values and not where they stood, and tidy them on the way. What they say is
-written down as it is, so that a score is theirs; text fidelity is not to be had from them.
+GROBID and AnyStyle return values without their places in the text, and tidy them on the way. Their values
+are kept as they are, so that a score measures them; text fidelity cannot be expected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _RANGE = re.compile(r"\s*(\w+)\s*[-\u2010-\u2015]+\s*(\w+)\s*")
 
 @dataclass(frozen=True)
 class Person:
-    """One author or editor; a body has only `surname` None and its name in `collab`."""
+    """One author or editor; a group has its name in `collab` and nothing else."""
 
     surname: str | None = None
     given_names: str | None = None

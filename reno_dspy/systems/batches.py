@@ -1,4 +1,4 @@
-"""A batch of references through a model in this process, whatever happens to one of them."""
+"""A batch of references through a model or a command, whatever happens to one of them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ from reno_dspy.jats.spans import render
 from reno_dspy.systems import Completion
 
 
+class AnnotatingFailed(Exception):
+    """Why there is no annotation, in words for people."""
+
+
 def complete_batch(
     annotate: Callable[[Sequence[str]], Sequence[str]], references: Sequence[str]
 ) -> list[Completion]:
     """A completion for each of `references` from `annotate`, which takes them together; never raises.
 
-    A reference that XML cannot hold is an error and is not given to `annotate`. If that fails, the
-    references go one by one, so that the one to blame is the only error.
+    A reference that XML cannot hold is an error and is not given to `annotate`. If `annotate` fails, the
+    batch goes again in halves, and those that fail in halves again, until the reference to blame is
+    alone; its error is the message of AnnotatingFailed, or names any other exception.
     """
     start = perf_counter()
     problems = [_problem(reference) for reference in references]
@@ -23,9 +28,12 @@ def complete_batch(
     try:
         annotations = iter(annotate(fit))
     except Exception as error:  # the libraries of networks raise kinds of their own
-        if len(references) > 1:
-            return [one for r in references for one in complete_batch(annotate, [r])]
-        return [Completion("", error=f"{type(error).__name__}: {error}")]
+        half = len(references) // 2
+        if half:
+            halves = references[:half], references[half:]
+            return [one for part in halves for one in complete_batch(annotate, part)]
+        said = str(error) if isinstance(error, AnnotatingFailed) else repr(error)
+        return [Completion("", error=said, latency_s=perf_counter() - start)]
     each = (perf_counter() - start) / max(len(references), 1)
     return [
         Completion("" if problem else next(annotations), error=problem, latency_s=each)

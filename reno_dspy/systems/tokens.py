@@ -12,10 +12,17 @@ QUOTES = '"“”„«»‟″'
 OPENING, CLOSING = "([{", ")]}"
 _DASHES = "-‐‑‒–—"
 _TOKEN = re.compile(r"\d+|[^\W\d_]+|\S")
+# Below the first combining mark of Unicode.
+_NO_MARK = "\u0300"
+# Zero-width (non-)joiners, which stand inside words of Persian and of Indian languages.
+_JOINERS = "\u200c\u200d"
 
 
 class Token(NamedTuple):
-    """`text[start:end]` of the reference; `spaced`: white space stands before it."""
+    """Characters [start, end) of the reference, their combining marks composed (NFC).
+
+    `spaced`: white space stands before it.
+    """
 
     text: str
     start: int
@@ -24,13 +31,31 @@ class Token(NamedTuple):
 
 
 def tokenize(text: str) -> list[Token]:
-    """The tokens of `text`, in order; together they hold every character but white space."""
+    """The tokens of `text`, in order; together they hold every character but white space.
+
+    Combining marks are part of their word: `e` + U+0301 is no other token than `é`, as many PDFs have it.
+    """
     tokens: list[Token] = []
-    end = 0
+    end, in_word, after_mark = 0, False, False
     for found in _TOKEN.finditer(text):
-        tokens.append(Token(found.group(), found.start(), found.end(), found.start() > end))
+        piece, start = found.group(), found.start()
+        adjacent, is_mark, is_word = start == end, _is_mark(piece), piece[0].isalpha()
         end = found.end()
+        if adjacent and in_word and (is_mark or (after_mark and is_word)):
+            first = tokens.pop()
+            whole = unicodedata.normalize("NFC", text[first.start : end])
+            tokens.append(Token(whole, first.start, end, first.spaced))
+        else:
+            tokens.append(Token(piece, start, end, not adjacent))
+            in_word = is_word
+        after_mark = is_mark
     return tokens
+
+
+def _is_mark(piece: str) -> bool:
+    if piece < _NO_MARK or len(piece) > 1:
+        return False
+    return piece in _JOINERS or unicodedata.category(piece).startswith("M")
 
 
 class Look(NamedTuple):
@@ -70,7 +95,7 @@ def shape_of(text: str) -> str:
     if text.isdigit():
         year = len(text) == 4 and "1500" <= text <= "2039"
         return "Y" if year else f"{min(len(text), 6)}"
-    if text.isalpha():
+    if text[0].isalpha():
         return _letters(text)
     if text in _DASHES:
         return "-"

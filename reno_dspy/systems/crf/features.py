@@ -82,7 +82,7 @@ class _Seen:
 
     def add(self, text: str, shape: str) -> None:
         """Read one more token."""
-        if text.isalpha():
+        if text[0].isalpha():
             if text not in _IN or self._marks[-1] not in '.,?"':
                 return
             self._inside = True

@@ -1,6 +1,6 @@
 """The classical baseline: a linear-chain CRF over plain token features (python-crfsuite).
 
-It labels each token with a JATS field and writes the tags in place, so that what it says is always
+It labels each token with a JATS field and writes the tags in place, so that its annotation is always
 well-formed and keeps the reference's text.
 
     reno evaluate --system crf --data DATA
@@ -63,7 +63,7 @@ class Crf:
 
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
         """Annotate references; one that XML cannot hold is an error row."""
-        return await asyncio.to_thread(self._annotate_all, references)
+        return await asyncio.to_thread(lambda: [self.complete(one) for one in references])
 
     def annotate_one(self, reference: str) -> str:
         """The annotation of one reference. Raises ValueError for characters that XML cannot hold."""
@@ -74,9 +74,6 @@ class Crf:
         tokens = tokenize(reference)
         labels = self._tagger.tag(features(tokens)) if tokens else []
         return spans_of(tokens, labels)
-
-    def _annotate_all(self, references: Sequence[str]) -> list[Completion]:
-        return [self.complete(reference) for reference in references]
 
     def complete(self, reference: str) -> Completion:
         """The annotation of one reference as a completion; never raises."""

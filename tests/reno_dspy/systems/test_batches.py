@@ -18,7 +18,7 @@ def test_one_reference_to_blame_is_one_error() -> None:
 
     found = complete_batch(annotate, ["a", "\x00", "too long", "b"])
     assert [one.text for one in found] == ["<m>a</m>", "", "", "<m>b</m>"]
-    assert found[2].error == "MemoryError: cannot allocate"
+    assert found[2].error == "MemoryError('cannot allocate')"
     assert "cannot stand in XML" in str(found[1].error)
-    assert seen == [["a", "too long", "b"], ["a"], [], ["too long"], ["b"]]
+    assert seen == [["a", "too long", "b"], ["a"], ["too long", "b"], ["too long"], ["b"]]
     assert complete_batch(annotate, []) == []
