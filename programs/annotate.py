@@ -97,10 +97,11 @@ class LMSystem:
             options["constrain"] = self.constrain
         return options | {"prompt": self.prompt.name, "prompt_digest": self.prompt.digest}
 
-    async def start(self) -> None:
+    async def start(self) -> Completion:
         """Make a trial request. Raises JobError or InputError when it fails, as others would."""
         lm = self._lm_for(REFERENCE)
-        await asyncio.to_thread(try_out, lm, lambda: self._program(reference=REFERENCE))
+        taken = await asyncio.to_thread(try_out, lm, lambda: self._program(reference=REFERENCE))
+        return Completion("", **taken)
 
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
         """One request a reference; a failed one is a Completion with `error`."""

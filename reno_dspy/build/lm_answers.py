@@ -25,10 +25,20 @@ Answer = TypeVar("Answer")
 
 
 class LMStage:
-    """One LM stage's answers in the file `path`; those of another `key` (input, LM) do not count."""
+    """One LM stage's answers in the file `path`; those of another `key` (input, LM) do not count.
 
-    def __init__(self, path: Path, key: str, budget: FailureBudget) -> None:
+    `start` makes a trial request, before the first question and only if there is one.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        key: str,
+        budget: FailureBudget,
+        start: Callable[[], object] | None = None,
+    ) -> None:
         self._log, self._key, self._budget = JsonlLog(path), key, budget
+        self._start = start
         self._name = path.name.split(".")[0]
 
     def counted(self, ask: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
@@ -58,10 +68,12 @@ class LMStage:
     ) -> Iterator[Record]:
         """`step` of each row (an article), in the order of `ids`, `workers` at once in threads.
 
-        A record's failures are in its `failed`. Raises JobError when the LM fails too often; what was
-        answered is kept.
+        A record's failures are in its `failed`. Raises JobError when the LM fails the trial request, or
+        fails too often; what was answered is kept.
         """
         known = {row["id"]: row["record"] for row in self._log.read() if row["key"] == self._key}
+        if self._start is not None and any(name not in known for name in ids):
+            self._start()
         pending = (row for row in rows if row["id"] not in known)
         with self._log.appending() as out, bar(self._name, len(ids), len(known)) as progress:
 

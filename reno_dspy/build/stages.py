@@ -130,15 +130,17 @@ class Pipeline:
         if self.extractor is None:
             return self._mapped("extract", build_steps.extract, rows, len(self.entries))
         before, who = self.done["convert"], _identity(self.config.extractor, self.extractor)
-        stage = self._lm_stage("extract", who, before, "articles")
+        stage = self._lm_stage("extract", who, before, "articles", self.extractor)
         step = functools.partial(build_steps.extract, extractor=stage.counted(self.extractor))
         return self._asked(stage, step, before)
 
-    def _lm_stage(self, name: str, who: Record, before: Done, units: str) -> LMStage:
+    def _lm_stage(
+        self, name: str, who: Record, before: Done, units: str, program: Callable[..., object]
+    ) -> LMStage:
         """An LM's answers: expensive, so they are kept and read again on resume."""
         key = fingerprint({"version": VERSION, "input": before.sha256, name: who})
         budget = FailureBudget(self.config.max_errors, before.tally.out, units)
-        return LMStage(self._answers(name), key, budget)
+        return LMStage(self._answers(name), key, budget, getattr(program, "start", None))
 
     def _asked(
         self, stage: LMStage, step: Callable[[Record], Record], before: Done
@@ -204,7 +206,7 @@ class Pipeline:
         if self.describer is None:
             return self._mapped("describe", build_steps.describe, rows, len(self.entries))
         before, who = self.done["filter"], _identity(self.config.describer, self.describer)
-        stage = self._lm_stage("describe", who, before, "pairs")
+        stage = self._lm_stage("describe", who, before, "pairs", self.describer)
         step = functools.partial(build_steps.describe, describer=stage.counted(self.describer))
         return self._asked(stage, step, before)
 

@@ -99,8 +99,8 @@ def answer(
     done = {record["index"]: record for record in log.read()}
     pending = [i for i in range(len(rows)) if i not in done or done[i]["error"] is not None]
     if pending:
-        with _timed(run_dir.log(SESSIONS), run):
-            _answer_pending(system, rows, pending, log, config)
+        with _session(run_dir.log(SESSIONS), run) as session:
+            _answer_pending(system, rows, pending, log, config, session)
     records = {record["index"]: record for record in log.read()}
     return [records[i] for i in range(len(rows))]
 
@@ -111,6 +111,7 @@ def _answer_pending(
     pending: Sequence[int],
     log: JsonlLog,
     config: EvaluateConfig,
+    session: dict[str, Any],
 ) -> None:
     budget = FailureBudget(config.max_errors, len(rows))
     title, done = f"evaluate {system.name}", len(rows) - len(pending)
@@ -126,7 +127,7 @@ def _answer_pending(
             return rows[index].plaintext or ""
 
         async def ask() -> None:
-            await system.start()
+            session.update(_tokens_of(await system.start()))
             await ask_system(
                 system,
                 pending,
@@ -141,15 +142,41 @@ def _answer_pending(
 
 
 @contextmanager
-def _timed(sessions: JsonlLog, run: Run) -> Iterator[None]:
-    """Log how many seconds all sessions of an evaluation took to answer, this one included."""
+def _session(sessions: JsonlLog, run: Run) -> Iterator[dict[str, Any]]:
+    """Log what all sessions of an evaluation took, this one included.
+
+    That is the seconds in which they answered, and the tokens of their trial requests, which are no
+    answers; a session's record is yielded, to be filled.
+    """
+    session: dict[str, Any] = {}
     started = time.monotonic()
     try:
-        yield
+        yield session
     finally:
+        session["seconds"] = time.monotonic() - started
         with sessions.appending() as out:
-            out.write({"seconds": time.monotonic() - started})
-        run.metrics({"seconds": sum(record["seconds"] for record in sessions.read())})
+            out.write(session)
+        every = sessions.read()
+        run.metrics(
+            {
+                "seconds": sum(one["seconds"] for one in every),
+                "tokens/trials": sum(tokens) if (tokens := _told(every, "trial_tokens")) else None,
+                "cost/trials": sum(costs) if (costs := _told(every, "trial_cost")) else None,
+            }
+        )
+
+
+def _tokens_of(trial: Completion | None) -> dict[str, Any]:
+    if trial is None:
+        return {}
+    counts = [
+        count for count in (trial.prompt_tokens, trial.completion_tokens) if count is not None
+    ]
+    return {"trial_tokens": sum(counts) if counts else None, "trial_cost": trial.cost}
+
+
+def _told(records: Sequence[dict[str, Any]], name: str) -> list[Any]:
+    return [record[name] for record in records if record.get(name) is not None]
 
 
 class _Rates:

@@ -42,10 +42,11 @@ class System(Protocol):
         """What the answers depend on (model, prompt digest, adapter digest, ...), for lineage."""
         ...
 
-    async def start(self) -> None:
-        """Get ready to answer: load the model, or check that the endpoint answers.
+    async def start(self) -> Completion | None:
+        """Get ready to answer: load the model, or check that the endpoint answers a trial request.
 
-        Raises InputError or JobError when that fails. Starting again loads nothing again.
+        What that request took is returned: it is no answer of the job, but its tokens are paid for.
+        Raises InputError or JobError when it fails. Starting again loads nothing again.
         """
         ...
 
