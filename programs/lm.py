@@ -38,7 +38,8 @@ from reno_dspy.base.secrets import keep_secret, names_a_secret
 T = TypeVar("T")
 
 _NO_KEY = "none"
-_LONGEST_BACKOFF = 60.0
+# Seconds before the first retry, doubled for each further one, and the longest such wait.
+_BACKOFF, _LONGEST_BACKOFF = 1.0, 60.0
 # Waits shorter than this are not worth a line.
 _WORTH_TELLING = 5.0
 
@@ -158,7 +159,7 @@ def _wait_after(error: LMError, attempt: int) -> float:
     """Seconds to wait before another try: what the endpoint asks for, else 1, 2, 4, ... 60."""
     if error.retry_after is not None:
         return float(error.retry_after)
-    return min(2.0**attempt, _LONGEST_BACKOFF)
+    return min(_BACKOFF * 2.0**attempt, _LONGEST_BACKOFF)
 
 
 def _key(spec: LMSpec) -> str | None:

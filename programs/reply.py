@@ -83,7 +83,7 @@ def _no_content(reply: dict[str, Any], thought: bool) -> NoContent:
     if message.get("tool_calls"):
         return NoContent("The model called a tool instead of answering")
     if thought:
-        return NoContent("The answer holds nothing but thinking")
+        return NoContent("The answer holds nothing but thinking", empty=True)
     if message.get("content", "") is None:
         return NoContent("The content of the reply is null")
     return NoContent("The answer is empty", empty=True)

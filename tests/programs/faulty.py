@@ -115,7 +115,7 @@ MODES: dict[str, Callable[[Asked], Reply]] = {
     # No answer now.
     "429": lambda asked: refused(429, "Rate limit reached.", Retry_After="3600"),
     "500": lambda asked: refused(500, "internal"),
-    "drip": lambda asked: Reply(said(asked.right).value, pause_s=0.2),
+    "drip": lambda asked: Reply(said(asked.right).value, pause_s=0.5),
 }
 
 

@@ -92,7 +92,9 @@ def test_limits_failures_stalls_and_cuts_are_survived(
     report = report_in(tmp_path)
     assert (report["n"], report["errors"], report["truncated"]) == (ROWS, 0, 1)
     assert report["fields"]["surname"]["lenient"] == ROWS - 1
-    assert report["completion_tokens"] == 7 * ROWS
+    assert report["completion_tokens"] == 7 * ROWS  # the trial request is no answer
+    session = json.loads((tmp_path / "run" / "sessions.jsonl").read_text())
+    assert session["trial_tokens"] == 18
     assert min(asked[1], asked[2], asked[3]) >= 2
 
 
