@@ -26,7 +26,7 @@ import click
 
 from reno_dspy.base.files import write_text
 from reno_dspy.data.dataset import SPLITS, Row, load, read_records, save
-from reno_dspy.jats.citation import FIELDS
+from reno_dspy.jats.elements import SCORED
 from reno_dspy.measure.in_memory import measure
 from reno_dspy.measure.measures import PRECISION, RECALL
 from reno_dspy.systems.crf.model import SHIPPED, Crf
@@ -112,7 +112,7 @@ def _without_in(row: Row) -> Row:
 def _report(name: str, crf: Crf, chosen: list[Any]) -> None:
     report = measure(crf, chosen)
     cells = []
-    for field in FIELDS:
+    for field in SCORED:
         one = report.fields[field]
         if one.counts["gold"]:
             cells.append(f"{field} {one.value(RECALL):.1f}/{one.value(PRECISION) or 0:.1f}")

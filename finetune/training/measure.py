@@ -12,8 +12,9 @@ from finetune.models import stop_tokens
 from finetune.serving.engine import Engine, Request
 from programs.chat_format import render_messages
 from programs.prompts import Prompt
+from reno_dspy.base.show import percent
 from reno_dspy.data.dataset import Row
-from reno_dspy.jats.citation import FIELDS
+from reno_dspy.jats.elements import SCORED
 from reno_dspy.measure.metric import CitationScore, compare
 
 
@@ -53,7 +54,7 @@ def measure(model: PreTrainedModel, dev: DevSet) -> dict[str, float | None]:
         for row, text in zip(dev.rows, texts, strict=True)
     ]
     ended = sum(answer.finish_reason == "stop" for answer in answers)
-    return summary(scores) | {"ended": _percent(ended, len(answers))}
+    return summary(scores) | {"ended": percent(ended, len(answers))}
 
 
 def _longest(row: Row, dev: DevSet) -> int:
@@ -74,15 +75,11 @@ def _tokens(row: Row, dev: DevSet) -> list[int]:
 
 def summary(scores: Sequence[CitationScore]) -> dict[str, float | None]:
     """Percentages: `recall` (lenient, all fields together), `recall/FIELD`, `valid_xml`, `fidelity`."""
-    gold = {name: sum(score.fields[name].gold for score in scores) for name in FIELDS}
-    right = {name: sum(score.fields[name].lenient for score in scores) for name in FIELDS}
+    gold = {name: sum(score.fields[name].gold for score in scores) for name in SCORED}
+    right = {name: sum(score.fields[name].lenient for score in scores) for name in SCORED}
     return {
-        "recall": _percent(sum(right.values()), sum(gold.values())),
-        **{f"recall/{name}": _percent(right[name], gold[name]) for name in FIELDS},
-        "valid_xml": _percent(sum(score.well_formed for score in scores), len(scores)),
-        "fidelity": _percent(sum(bool(score.fidelity) for score in scores), len(scores)),
+        "recall": percent(sum(right.values()), sum(gold.values())),
+        **{f"recall/{name}": percent(right[name], gold[name]) for name in SCORED},
+        "valid_xml": percent(sum(score.well_formed for score in scores), len(scores)),
+        "fidelity": percent(sum(bool(score.fidelity) for score in scores), len(scores)),
     }
-
-
-def _percent(part: int, whole: int) -> float | None:
-    return 100.0 * part / whole if whole else None

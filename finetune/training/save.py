@@ -22,8 +22,9 @@ from programs import prompts
 from programs.prompts import Prompt
 from reno_dspy.base.files import replacing_folder, sha256_file, write_json, write_text
 from reno_dspy.base.rundir import RunDir
+from reno_dspy.base.show import markdown_table, shown
 from reno_dspy.data.dataset import Dataset
-from reno_dspy.jats.citation import FIELDS
+from reno_dspy.jats.elements import SCORED
 
 ADAPTER = "adapter"
 _PACKAGES = ("torch", "transformers", "trl", "peft")
@@ -120,24 +121,22 @@ def _figures(manifest: Manifest) -> list[str]:
     return [
         f"## On {rows} references of the development set (step {best['step']})",
         "",
-        "| | lenient recall, % |",
-        "|---|---|",
-        *(f"| {name} | {_shown(best[f'recall/{name}'])} |" for name in FIELDS),
-        f"| all fields | {_shown(best['recall'])} |",
-        "",
-        f"Valid XML {_shown(best['valid_xml'])}%, text fidelity {_shown(best['fidelity'])}%"
+        markdown_table(
+            ["", "lenient recall, %"],
+            [
+                *((name, shown(best[f"recall/{name}"])) for name in SCORED),
+                ("all fields", shown(best["recall"])),
+            ],
+        ),
+        f"Valid XML {shown(best['valid_xml'])}%, text fidelity {shown(best['fidelity'])}%"
         + (
-            f", answers that ended by themselves {_shown(best['ended'])}%. "
+            f", answers that ended by themselves {shown(best['ended'])}%. "
             if "ended" in best
             else ". "
         )
         + "This sample also chose the checkpoint: measure on `test` for figures to report.",
         "",
     ]
-
-
-def _shown(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.1f}"
 
 
 def _data(data: Dataset) -> dict[str, Any]:

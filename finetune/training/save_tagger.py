@@ -17,6 +17,7 @@ from finetune.training.export import Sizes, export
 from finetune.training.rows import RowsReport
 from reno_dspy.base.files import replacing_folder, sha256_file, write_json, write_text
 from reno_dspy.base.rundir import RunDir
+from reno_dspy.base.show import markdown_table, shown
 from reno_dspy.data.dataset import Dataset
 from reno_dspy.jats.elements import SCORED
 from reno_dspy.systems.tagger.manifest import MANIFEST, MODEL, TOKENIZER, TaggerManifest
@@ -102,18 +103,14 @@ def _figures(manifest: TaggerManifest) -> list[str]:
         "Lenient recall in %. This sample also chose the checkpoint: measure on `test` for figures to "
         "report.",
         "",
-        "| | float32, while training | exported, 8 bits |",
-        "|---|---:|---:|",
-        *(
-            f"| {name or 'all fields'} | {_shown(best[key])} | {_shown(exported[key])} |"
-            for name, key in [*((n, f"recall/{n}") for n in SCORED), ("", "recall")]
+        markdown_table(
+            ["", "float32, while training", "exported, 8 bits"],
+            [
+                (name, shown(best[key]), shown(exported[key]))
+                for name, key in [*((n, f"recall/{n}") for n in SCORED), ("all fields", "recall")]
+            ],
         ),
-        "",
     ]
-
-
-def _shown(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.1f}"
 
 
 def _data(data: Dataset) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from programs.optimize.answers import Spent
 from programs.prompts import Prompt
+from reno_dspy.base.show import markdown_table
 from reno_dspy.measure.stats import Paired, in_words, paired_difference
 
 # Words in a row that a prompt shares with a reference only if it copies it.
@@ -156,30 +157,24 @@ def write_report(result: OptimizeResult) -> str:
     """The job's outcome in Markdown: verdict, candidates, proposals, tokens, the changed prompt."""
     seed, best = result.candidates[0], result.best
     fields = sorted({name for candidate in result.candidates for name in candidate.fields})
-    lines = [
-        f"**{result.verdict}**",
-        "",
+    spent = [_spent_row("student", result.student), _spent_row("reflection", result.reflection)]
+    parts = [
+        f"**{result.verdict}**\n",
         f"{result.metric_calls} metric calls; ended by {result.stopped_by}. Copied from the "
-        f"references: {result.copied:.0%} of the best prompt's words.",
-        "",
-        "| candidate | parents | found at call | dev score | " + " | ".join(fields) + " |",
-        "|---|---|---|---|" + "---|" * len(fields),
+        f"references: {result.copied:.0%} of the best prompt's words.\n",
+        markdown_table(
+            ["candidate", "parents", "found at call", "dev score", *fields],
+            [_table_row(candidate, fields, best) for candidate in result.candidates],
+        ),
+        markdown_table(["proposals", "count"], sorted(result.proposals.items())),
     ]
-    lines += [_table_row(candidate, fields, best) for candidate in result.candidates]
-    lines += ["", "| proposals | count |", "|---|---|"]
-    lines += [f"| {outcome} | {count} |" for outcome, count in sorted(result.proposals.items())]
     if result.failures:
-        lines += [
-            "",
-            "| requests of the student without an answer (scored 0) | count |",
-            "|---|---|",
-        ]
-        lines += [f"| {reason} | {count} |" for reason, count in sorted(result.failures.items())]
-    lines += ["", "| | calls | prompt tokens | completion tokens | cost |", "|---|---|---|---|---|"]
-    lines += [_spent_row("student", result.student), _spent_row("reflection", result.reflection)]
+        head = "requests of the student without an answer (scored 0)"
+        parts.append(markdown_table([head, "count"], sorted(result.failures.items())))
+    parts.append(markdown_table(["", "calls", "prompt tokens", "completion tokens", "cost"], spent))
     if best.index:
-        lines += ["", "```diff", *prompt_diff(seed.prompt, best.prompt), "```"]
-    return "\n".join(lines) + "\n"
+        parts.append("\n".join(["```diff", *prompt_diff(seed.prompt, best.prompt), "```\n"]))
+    return "\n".join(parts)
 
 
 def prompt_diff(seed: Prompt, best: Prompt) -> list[str]:
@@ -208,21 +203,20 @@ def draw_lineage(candidates: Sequence[Candidate], best: Candidate, path: Path) -
     figure.savefig(path, dpi=120)
 
 
-def _table_row(candidate: Candidate, fields: Sequence[str], best: Candidate) -> str:
+def _table_row(candidate: Candidate, fields: Sequence[str], best: Candidate) -> list[str]:
     name = f"{candidate.index}{' (seed)' if candidate.index == 0 else ''}"
     values = [f"{candidate.fields[f]:.3f}" if f in candidate.fields else "-" for f in fields]
-    cells = [
+    return [
         f"**{name}**" if candidate.index == best.index else name,
         ", ".join(map(str, candidate.parents)) or "-",
         str(candidate.metric_calls),
         f"{candidate.score:.3f}",
         *values,
     ]
-    return "| " + " | ".join(cells) + " |"
 
 
-def _spent_row(name: str, spent: Spent) -> str:
+def _spent_row(name: str, spent: Spent) -> list[str]:
     cost = "-" if spent.cost is None else f"${spent.cost:.4f}"
     tokens = [spent.prompt_tokens, spent.completion_tokens]
     counts = ["-" if count is None else f"{count:,}" for count in tokens]
-    return f"| {name} | {spent.calls} | {' | '.join(counts)} | {cost} |"
+    return [name, str(spent.calls), *counts, cost]

@@ -29,7 +29,8 @@ def shown(value: float | None, decimals: int = 1) -> str:
 def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[object]], words: int = 1) -> str:
     """A table in Markdown; its first `words` columns are text, the others numbers (to the right)."""
     rule = [*["---"] * words, *["---:"] * (len(heads) - words)]
-    return "".join(map(_line, [heads, rule, *rows]))
+    head, *lines = map(_line, [heads, *rows])
+    return "".join([head, f"|{'|'.join(rule)}|\n", *lines])
 
 
 def _line(cells: Sequence[object]) -> str:

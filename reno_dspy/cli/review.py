@@ -67,14 +67,13 @@ def import_command(verdicts: Path, run: Path | None, as_json: bool, tracking: bo
     import json
     from dataclasses import asdict
 
-    from reno_dspy.measure.review.verdicts import table
+    from reno_dspy.measure.review.verdicts import HEADS, table
 
     result = _kept(verdicts, run) if tracking else _read(verdicts)
     if as_json:
         click.echo(json.dumps({name: asdict(one) for name, one in result.items()}, indent=2))
         return
-    heads = ("field", "judged", "right", "unclear", "precision", "corrected", "95% interval")
-    for name, *cells in [heads, *table(result)]:
+    for name, *cells in [HEADS, *table(result)]:
         widths = (8, 7, 9, 11, 11, 16)
         numbers = (f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
         click.echo(f"{name:<14}{''.join(numbers)}")

@@ -18,8 +18,6 @@ from reno_dspy.jats.elements import SCORED
 from reno_dspy.jats.text import collapse
 from reno_dspy.jats.thoughts import without_thoughts
 
-FIELDS = SCORED
-
 Values: TypeAlias = Mapping[str, tuple[str, ...]]
 Element: TypeAlias = etree._Element
 

@@ -19,6 +19,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reno_dspy.base import show
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.extras import require
 from reno_dspy.systems import ClosableSystem, System
@@ -169,10 +170,10 @@ def flag(name: str) -> str:
 
 def markdown_table() -> str:
     """The table for the README."""
-    lines = ["| system | what it is | its options | extra |", "|---|---|---|---|"]
+    rows = []
     for row, entry in ROWS.items():
         names = " or ".join(f"`{name}`" for name in row.split(" or "))
         flags = " ".join(f"`{flag(name)}`" for name in sorted(entry.takes))
         extra = f"`[{entry.extra}]`" if entry.extra else ""
-        lines.append(f"| {names} | {entry.about} | {flags} | {extra} |")
-    return "\n".join(lines) + "\n"
+        rows.append([names, entry.about, flags, extra])
+    return show.markdown_table(["system", "what it is", "its options", "extra"], rows, words=4)

@@ -10,8 +10,6 @@ enough, goes to a page for judging; verdicts read back give the corrected precis
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import random
 from collections import Counter
@@ -26,19 +24,21 @@ from reno_dspy.base.files import digest, write_text
 from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.base.lock import locked
 from reno_dspy.base.rundir import LOCK, read_config
-from reno_dspy.jats.citation import FIELDS, read
+from reno_dspy.base.show import csv_text
+from reno_dspy.jats.citation import read
+from reno_dspy.jats.elements import SCORED
 from reno_dspy.measure.files import PREDICTIONS
 from reno_dspy.measure.metric import CitationScore
 from reno_dspy.measure.report import score_records
+from reno_dspy.measure.review.table import read_table, verdict_of
 from reno_dspy.measure.stats import Interval, Reviewed, corrected_precision
 
-VERDICTS = ("right", "wrong", "unclear")
+# What a table must still have when it comes back.
+REQUIRED = frozenset({"field", "totals"})
 COLUMNS = (
     "id", "field", "value", "verdict", "note", "reference", "gold_values", "gold_xml", "prediction",
     "totals", "run", "profile",
 )  # fmt: skip
-# A spreadsheet would run a cell that begins so as a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
@@ -122,17 +122,20 @@ def read_verdicts(path: Path) -> dict[str, Corrected]:
     A field in which nothing was judged has None, and so has `overall` then. Values called unclear do
     not count. Raises InputError naming the line that cannot be read.
     """
-    rows = read_table(path)
+    rows = read_table(path, REQUIRED)
     totals = _read_totals(rows[0]["totals"], path)
     verdicts: dict[str, Counter[str]] = {field: Counter() for field in totals}
     for number, row in enumerate(rows, start=2):
         if row["field"] not in verdicts:
             raise InputError(f"{path}:{number}: no field {row['field']!r} in this review.")
-        verdict = row["verdict"].strip().lower()
-        if verdict and verdict not in VERDICTS:
-            known = ", ".join(VERDICTS)
-            raise InputError(f"{path}:{number}: verdict {verdict!r} is none of {known} or empty.")
-        verdicts[row["field"]][verdict] += 1
+        verdicts[row["field"]][verdict_of(row, f"{path}:{number}")] += 1
+    for field, (_, wrong) in totals.items():
+        judged = sum(verdicts[field][verdict] for verdict in ("right", "wrong"))
+        if judged > wrong:
+            raise InputError(
+                f"{path} judges {judged} values of {field}, but the run has only {wrong} wrong ones: "
+                "rows or the column `totals` were changed. Judge the table as exported."
+            )
     return _correct(totals, verdicts)
 
 
@@ -179,7 +182,7 @@ def _findings(
     found: dict[str, list[Finding]] = {}
     for index, (record, score) in enumerate(zip(records, scores, strict=True)):
         gold = read(record["xml"]).lenient
-        for field in FIELDS:
+        for field in SCORED:
             for number, value in enumerate(score.fields[field].wrong):
                 finding = Finding(
                     id=f"{index}-{field}-{number}",
@@ -202,13 +205,13 @@ def _stratified(found: Mapping[str, list[Finding]], n: int, seed: int) -> list[F
     for left, field in zip(range(len(by_size), 0, -1), by_size, strict=True):
         share = -(-(n - len(drawn)) // left)
         drawn += generator.sample(found[field], min(share, len(found[field])))
-    order = {field: number for number, field in enumerate(FIELDS)}
+    order = {field: number for number, field in enumerate(SCORED)}
     return sorted(drawn, key=lambda finding: (order[finding.field], int(finding.id.split("-")[0])))
 
 
 def _totals(scores: Sequence[CitationScore]) -> dict[str, tuple[int, int]]:
     totals = {}
-    for field in FIELDS:
+    for field in SCORED:
         matched = sum(score.fields[field].lenient for score in scores)
         wrong = sum(len(score.fields[field].wrong) for score in scores)
         totals[field] = (matched, wrong)
@@ -237,16 +240,7 @@ def _rows(sample: Sample) -> list[dict[str, str]]:
 
 
 def _table(sample: Sample) -> str:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    for row in _rows(sample):
-        writer.writerow({name: _cell(text) for name, text in row.items()})
-    return out.getvalue()
-
-
-def _cell(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return csv_text(COLUMNS, [[row[name] for name in COLUMNS] for row in _rows(sample)])
 
 
 def _page(sample: Sample) -> str:
@@ -259,29 +253,6 @@ def _page(sample: Sample) -> str:
     }
     # Inside a script element only "<" could end it.
     return template.replace("__REVIEW__", json.dumps(data).replace("<", "\\u003c"))
-
-
-def read_table(path: Path) -> list[dict[str, str]]:
-    """The rows of a table of verdicts. Raises InputError where it is none."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"Cannot read {path}: {error}.") from error
-    header = text.partition("\n")[0]
-    delimiter = max(",;\t", key=header.count)  # Spreadsheets write what the country writes.
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restval="")
-    missing = {"id", "field", "verdict", "totals"} - set(reader.fieldnames or ())
-    if missing:
-        raise InputError(
-            f"{path} is not a table of verdicts: it has no column {', '.join(sorted(missing))}."
-        )
-    rows = list(reader)
-    if not rows:
-        raise InputError(f"{path} has no rows.")
-    repeated = [name for name, count in Counter(row["id"] for row in rows).items() if count > 1]
-    if repeated:
-        raise InputError(f"{path} has more than one row {repeated[0]!r}; keep one of them.")
-    return rows
 
 
 def _read_totals(text: str, path: Path) -> dict[str, tuple[int, int]]:

@@ -6,18 +6,21 @@ verdicts continues its run. In MLflow it is found from the evaluation, and compa
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import digest, write_bytes, write_json
 from reno_dspy.base.rundir import RunDir, read_config
+from reno_dspy.base.show import markdown_table, percent, shown
 from reno_dspy.base.tracker import DataRef, Run, Tracker
-from reno_dspy.measure.files import REPORT, REVIEWS
-from reno_dspy.measure.review.sample import Corrected, read_table, read_verdicts
+from reno_dspy.measure.files import REVIEWS
+from reno_dspy.measure.result import Report, read_report
+from reno_dspy.measure.review.sample import REQUIRED, Corrected, read_verdicts
+from reno_dspy.measure.review.table import read_table
+
+HEADS = ("field", "judged", "right", "unclear", "precision", "corrected", "95% interval")
 
 
 def keep_review(
@@ -30,11 +33,11 @@ def keep_review(
     """
     corrected = read_verdicts(verdicts)
     report = _read_report(run)
-    rows = read_table(verdicts)
-    config = {"sample": _sample(rows), "profile": rows[0].get("profile") or report["profile"]}
+    rows = read_table(verdicts, REQUIRED)
+    config = {"sample": _sample(rows), "profile": rows[0].get("profile") or report.profile}
     path = run / REVIEWS / config["sample"]
-    inputs = {name: report[name] for name in ("data_digest", "system", "identity")}
-    name = f"{report['system']} on {report['data']} ({len(rows)} wrong values)"
+    inputs = {name: getattr(report, name) for name in ("data_digest", "system", "identity")}
+    name = f"{report.system} on {report.data} ({len(rows)} wrong values)"
     with (
         RunDir.open(
             path, "review", config, depends_on=inputs, anew=f"move {path} away and import again"
@@ -43,9 +46,8 @@ def keep_review(
     ):
         write_bytes(run_dir / "verdicts.csv", verdicts.read_bytes())
         write_json(run_dir / "corrected.json", {k: asdict(v) for k, v in corrected.items()})
-        tags = {"system": report["system"], "data": report["data"], "profile": config["profile"]}
-        tracked.tags(tags | ({"uses.runs": evaluation} if evaluation else {}))
-        _tell(tracked, run, report, corrected)
+        tracked.tags(_tags(report, config["profile"], evaluation))
+        _log(tracked, run, report, corrected)
         for kept in ("verdicts.csv", "corrected.json"):
             tracked.artifact(run_dir / kept)
     return corrected
@@ -53,21 +55,25 @@ def keep_review(
 
 def run_of(verdicts: Path) -> Path:
     """The evaluation that a table was exported from. Raises InputError where it does not say."""
-    run = read_table(verdicts)[0].get("run")
+    run = read_table(verdicts, REQUIRED)[0].get("run")
     if not run:
         raise InputError(f"{verdicts} does not say which evaluation it is of; name it with --run.")
     return Path(run)
 
 
-def _read_report(run: Path) -> dict[str, Any]:
+def _read_report(run: Path) -> Report:
     try:
-        report: dict[str, Any] = json.loads((run / REPORT).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        return read_report(run)
+    except InputError as error:
         raise InputError(
-            f"{run} is no finished evaluation here, to which the review could be kept (no readable "
-            f"{REPORT}). Name its directory with --run, or say --no-tracking to see the result alone."
+            f"{error}\nTo keep the review with its evaluation, name its directory with --run; "
+            "--no-tracking prints the result alone."
         ) from error
-    return report
+
+
+def _tags(report: Report, profile: str, evaluation: str | None) -> dict[str, str]:
+    tags = {"system": str(report.system), "data": str(report.data), "profile": profile}
+    return tags | ({"uses.runs": evaluation} if evaluation else {})
 
 
 def _sample(rows: list[dict[str, str]]) -> str:
@@ -76,11 +82,9 @@ def _sample(rows: list[dict[str, str]]) -> str:
     return digest(known, 12)
 
 
-def _tell(
-    tracked: Run, run: Path, report: Mapping[str, Any], corrected: Mapping[str, Corrected]
-) -> None:
+def _log(tracked: Run, run: Path, report: Report, corrected: Mapping[str, Corrected]) -> None:
     path = str(read_config(run)["config"].get("data", ""))
-    tracked.data(DataRef(report["data"], report["data_digest"], path, report["n"]), "test")
+    tracked.data(DataRef(str(report.data), str(report.data_digest), path, report.n), "test")
     for field, one in corrected.items():
         ends = one.interval
         tracked.metrics({
@@ -95,39 +99,29 @@ def _tell(
     tracked.describe(_describe(report, corrected))
 
 
-def _describe(report: Mapping[str, Any], corrected: Mapping[str, Corrected]) -> str:
-    lines = [
-        f"Precision of **{report['system']}** on {report['data']}, corrected by a review of values "
-        "that have no match in the gold.",
-        "",
-        "| field | judged | right | unclear | precision | corrected | 95% interval |",
-        "|---|---:|---:|---:|---:|---:|---:|",
-    ]
-    return "\n".join([*lines, *(f"| {' | '.join(cells)} |" for cells in table(corrected))]) + "\n"
+def _describe(report: Report, corrected: Mapping[str, Corrected]) -> str:
+    return (
+        f"Precision of **{report.system}** on {report.data}, corrected by a review of values that "
+        f"have no match in the gold.\n\n{markdown_table(HEADS, table(corrected))}"
+    )
 
 
 def table(corrected: Mapping[str, Corrected]) -> list[tuple[str, ...]]:
-    """Lines of text: field, judged, right, unclear, precision, corrected, interval."""
-    lines: list[tuple[str, ...]] = []
-    for name, one in corrected.items():
-        ends = one.interval
-        lines.append(
-            (
-                name,
-                str(one.right_verdicts + one.wrong_verdicts),
-                str(one.right_verdicts),
-                str(one.unclear),
-                _shown(one.precision),
-                _shown(one.corrected),
-                f"{_shown(ends.low)} to {_shown(ends.high)}" if ends else "–",
-            )
-        )
-    return lines
+    """Lines of text under HEADS."""
+    return [(name, *_cells(one)) for name, one in corrected.items()]
+
+
+def _cells(one: Corrected) -> tuple[str, ...]:
+    ends = one.interval
+    return (
+        str(one.right_verdicts + one.wrong_verdicts),
+        str(one.right_verdicts),
+        str(one.unclear),
+        shown(_percent(one.precision)),
+        shown(_percent(one.corrected)),
+        f"{shown(_percent(ends.low))} to {shown(_percent(ends.high))}" if ends else shown(None),
+    )
 
 
 def _percent(share: float | None) -> float | None:
-    return None if share is None else round(100 * share, 4)
-
-
-def _shown(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f}"
+    return None if share is None else percent(share, 1)

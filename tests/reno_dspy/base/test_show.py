@@ -19,7 +19,7 @@ def test_what_is_not_defined_is_a_dash() -> None:
 
 def test_a_markdown_table_keeps_its_cells_apart() -> None:
     text = markdown_table(["name", "n"], [["a|b\nc", 1]])
-    assert text == "| name | n |\n| --- | ---: |\n| a\\|b c | 1 |\n"
+    assert text == "| name | n |\n|---|---:|\n| a\\|b c | 1 |\n"
 
 
 @pytest.mark.parametrize("start", "=+-@\t\r")

@@ -154,6 +154,14 @@ def test_verdicts_correct_the_precision(run: Path) -> None:
     assert parsed["year"]["corrected"] == 1
 
 
+def test_a_prediction_of_any_length_comes_back(run: Path) -> None:
+    with RunDir.open(run, "evaluate", {"profile": "paper"}, depends_on={}) as directory:
+        long = _record(0) | {"prediction": f"<m><year>{'9' * 200_000}</year></m>"}
+        directory.log("predictions.jsonl").replace([long])
+    table, _ = export(draw(run, 30), run.parent / "review")
+    assert read_verdicts(table)["year"].wrong == 1
+
+
 def test_without_verdicts_nothing_is_corrected(run: Path) -> None:
     table, _ = export(draw(run, 30), run.parent / "review")
     result = read_verdicts(table)
@@ -175,6 +183,10 @@ def test_tables_that_cannot_be_read_are_said(run: Path, tmp_path: Path) -> None:
         _write(bad, [{**rows[0], name: value}, *rows[1:]])
         with pytest.raises(InputError, match=message):
             read_verdicts(bad)
+    nothing_wrong = "; ".join(f"{name} 1 0" for name in draw(run, 30).totals)
+    _write(bad, [{**rows[0], "totals": nothing_wrong, "verdict": "right"}, *rows[1:]])
+    with pytest.raises(InputError, match=r"judges 1 values of .* only 0 wrong ones"):
+        read_verdicts(bad)
     bad.write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match="no column field, id, totals, verdict"):
         read_verdicts(bad)
