@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from programs.config import SYSTEMS, SystemRecipe
 from reno_dspy.base.config import resolve
-from reno_dspy.systems.registry import unknown
+from reno_dspy.systems import registry
 
 if TYPE_CHECKING:
     from programs.annotate import LMSystem
@@ -24,17 +24,25 @@ def load_recipe(name: str) -> SystemRecipe:
 
     Raises InputError when there is none, or when it is not one.
     """
-    for path in (Path(name), SYSTEMS / f"{name}.yaml"):
-        if path.is_file():
-            return resolve(SystemRecipe, path)
-    raise unknown(name, recipe_names())
+    if (found := _find(name)) is None:
+        raise registry.unknown("recipe", name, recipe_names(), "RECIPE.yaml")
+    return resolve(SystemRecipe, found)
+
+
+def _find(name: str) -> Path | None:
+    files = (Path(name), SYSTEMS / f"{name}.yaml")
+    return next((path for path in files if path.is_file()), None)
 
 
 def from_options(options: SystemOptions, _log: Path) -> LMSystem:
     """The system of a recipe; what `options` give replaces the recipe's own.
 
-    Raises InputError for an unknown recipe, a wrong prompt, or a key that is not set.
+    Raises InputError for an unknown name, a wrong prompt, or a key that is not set.
     """
+    if _find(options.system) is None:
+        names = [*registry.SYSTEMS, *recipe_names()]
+        files = f"MODEL{registry.CRF_SUFFIX}, RECIPE.yaml"
+        raise registry.unknown("system", options.system, names, files)
     recipe = load_recipe(options.system)
     from programs import prompts
     from programs.annotate import LMSystem

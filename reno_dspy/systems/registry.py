@@ -11,7 +11,7 @@ before somebody asks for that system.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -152,14 +152,12 @@ def refusal(system: str, given: Collection[str]) -> str | None:
     )
 
 
-def unknown(name: str, recipes: Iterable[str]) -> InputError:
-    """The error for a name that is neither in the table, nor one of `recipes`, nor a file."""
-    names = [*SYSTEMS, *recipes]
+def unknown(what: str, name: str, names: Collection[str], files: str) -> InputError:
+    """The error for a name that is none of `names`, nor a file; `what` it should be, in a word."""
     close = get_close_matches(name, names, 1)
     hint = f" Did you mean {close[0]}?" if close else ""
     return InputError(
-        f"No system {name!r}.{hint} There are {', '.join(names)}; MODEL{CRF_SUFFIX} and RECIPE.yaml "
-        "are files of your own."
+        f"No {what} {name!r}.{hint} There are {', '.join(names)}, and files: {files}."
     )
 
 
