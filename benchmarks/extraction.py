@@ -31,8 +31,9 @@ def main() -> None:
     pdfs = [p for p in pdfs if not arguments.articles or p.stem in arguments.articles]
     sums: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     print(f"{'article':28} {'kind':8} {'refs':>5} {'findable':>8} {'extracted':>9} {'matched':>7}")
-    with Converter(1) as converter:
-        for pdf, document in zip(pdfs, converter.convert(pdfs), strict=True):
+    with Converter() as converter:
+        for pdf in pdfs:
+            document = converter.convert(pdf)
             references = read_article(pdf.with_suffix(".xml")).references
             kind = "mixed" if all(r.kind == "mixed" for r in references) else "element"
             found = verify(extract(document.markdown), document.markdown).references

@@ -14,8 +14,8 @@ import time
 
 import numpy as np
 
-from reno_dspy.build.describe import PAPER_COMPOSITION
 from reno_dspy.build.sample import Cells, Floats, group, sample, solve
+from reno_dspy.build.target import PAPER_COMPOSITION
 
 STEPS, RATE = 1963, 1e-3
 POOL = {

@@ -1,4 +1,4 @@
-"""What a build tells: counts per stage, composition, pictures, the data set card."""
+"""What a build reports: counts by stage, composition, pictures, the data set card."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from reno_dspy.base.files import write_json
 from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.build import filters
-from reno_dspy.build.config import BuildConfig
 from reno_dspy.build.sample import Sample
 from reno_dspy.build.store import Done, Record
 
 COMPOSITION = "composition.json"
+DROPPED = "sample.dropped.jsonl"
 
 
 def features_of(pair: Record, groups: Mapping[str, object]) -> dict[str, str]:
@@ -47,11 +47,16 @@ def keep_dropped(
     chosen = set(drawn.chosen)
     doubles = (pair for pair, first in zip(pool, firsts, strict=True) if not first)
     rest = (pair for index, pair in enumerate(unique) if index not in chosen)
-    JsonlLog(folder / "sample.dropped.jsonl").replace(
+    JsonlLog(folder / DROPPED).replace(
         {"id": pair["id"], "reason": reason}
         for pairs, reason in ((doubles, "duplicate"), (rest, "not drawn"))
         for pair in pairs
     )
+
+
+def dropped(folder: Path) -> list[Record]:
+    """What `keep_dropped` wrote."""
+    return JsonlLog(folder / DROPPED).read()
 
 
 def reasons_of(stages: Mapping[str, Done]) -> dict[str, dict[str, float | int]]:
@@ -96,12 +101,12 @@ def _slug(reason: str) -> str:
     return kept[:60]
 
 
-def card(config: BuildConfig, stages: Mapping[str, Done], sample: Mapping[str, Any]) -> str:
+def card(name: str, corpus: str, stages: Mapping[str, Done], sample: Mapping[str, Any]) -> str:
     """The data set card: what it is, how it was made, of what it is composed."""
     parts = [
-        f"# {config.out.name}",
+        f"# {name}",
         "Pairs of a plain-text reference and its JATS annotation, built by `reno build` from PDF and "
-        f"JATS of {len_of(stages)} articles (corpus `{config.corpus.name}`). Columns as in "
+        f"JATS of {len_of(stages)} articles (corpus `{corpus}`). Columns as in "
         "`public-knowledge-project/ref-annotation-benchmark`, then what is known of each pair.",
         "Splits are made of citing articles; no reference (same letters and digits) is in two. "
         "The licence of the rows is that of the citing articles.",

@@ -10,9 +10,8 @@ from pydantic import Field
 
 from reno_dspy.base.config import Config, Free
 from reno_dspy.base.failures import MAX_ERRORS, MaxErrors
-from reno_dspy.build.describe import PAPER_COMPOSITION
+from reno_dspy.build.target import PAPER_COMPOSITION, Draw
 
-Draw = Literal["auto", "gumbel", "corrected"]
 StageName = Literal["convert", "extract", "match", "filter", "describe", "sample", "split"]
 STAGES: tuple[str, ...] = get_args(StageName)
 

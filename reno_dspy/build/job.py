@@ -21,9 +21,10 @@ from reno_dspy import __version__
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import DataRef, Run, Tracker
-from reno_dspy.build import card as build_report
+from reno_dspy.build import card as cards
 from reno_dspy.build.config import BuildConfig
-from reno_dspy.build.stages import Pipeline
+from reno_dspy.build.context import Build
+from reno_dspy.build.stages import run as run_stages
 from reno_dspy.build.steps import Describer, Extractor
 from reno_dspy.build.store import Done, StageStore
 from reno_dspy.data.corpus import read_corpus
@@ -70,14 +71,14 @@ def build(
         raise InputError("train + dev must leave a share for test (be below 1).")
     entries = read_corpus(config.corpus, config.source)[: config.limit]
     store = StageStore(config.out / "stages")
-    pipeline = Pipeline(config, entries, store, extractor, describer)
+    shared = Build(config, entries, store, extractor, describer)
     name = f"{config.out.name} ({len(entries)} articles)"
     with (
         RunDir.open(
             config.out,
             "build",
             config.identity(),
-            depends_on=pipeline.depends_on(),
+            depends_on=shared.depends_on(),
             fresh=fresh,
             # Each stage knows what it was made from: those that a change does not concern are kept.
             renew=config.stage is not None,
@@ -85,19 +86,19 @@ def build(
         ) as run_dir,
         tracker.start("build", name, run_dir=run_dir.path, config=config.identity()) as run,
     ):
-        stages = pipeline.run()
-        sample = json.loads((store.folder / build_report.COMPOSITION).read_text(encoding="utf-8"))
-        card = build_report.card(config, stages, sample)
-        digest = _save(config, pipeline, stages, card)
-        pictures = build_report.draw_pictures(config.out, stages, sample)
-        _tell(run, config, stages, card, pictures)
+        stages = run_stages(shared)
+        sample = json.loads((store.folder / cards.COMPOSITION).read_text(encoding="utf-8"))
+        card = cards.card(config.out.name, config.corpus.name, stages, sample)
+        digest = _save(config, shared, stages, card)
+        pictures = cards.draw_pictures(config.out, stages, sample)
+        _log(run, config, stages, card, pictures)
         if config.push_to_hub is not None:
             run.tags({"hub": push_to_hub(config.out, config.push_to_hub, digest)})
     rows = {name: stages["split"].tally.also[name] for name in SPLITS}
     return Built(config.out, digest, rows, stages, tuple(sample["warnings"]))
 
 
-def _save(config: BuildConfig, pipeline: Pipeline, stages: Mapping[str, Done], card: str) -> str:
+def _save(config: BuildConfig, shared: Build, stages: Mapping[str, Done], card: str) -> str:
     splits: dict[str, list[Row]] = {name: [] for name in SPLITS}
     for record in stages["split"].rows():
         splits[record["split"]].append(to_row(record, record["id"]))
@@ -109,7 +110,7 @@ def _save(config: BuildConfig, pipeline: Pipeline, stages: Mapping[str, Done], c
         "versions": {"reno-dspy": __version__}
         | {name: importlib.metadata.version(name) for name in _LIBRARIES},
         "stages": {name: _counts(done) for name, done in stages.items()},
-        "inputs": pipeline.inputs,
+        "inputs": shared.inputs,
     }
     return save(filled, config.out, card, manifest)
 
@@ -118,7 +119,7 @@ def _counts(done: Done) -> dict[str, Any]:
     return done.tally.counts() | {"sha256": done.sha256}
 
 
-def _tell(
+def _log(
     run: Run, config: BuildConfig, stages: Mapping[str, Done], card: str, pictures: list[Path]
 ) -> None:
     manifest = json.loads((config.out / "manifest.json").read_text(encoding="utf-8"))
@@ -126,7 +127,7 @@ def _tell(
         name = f"{config.out.name}-{split}"
         run.data(DataRef(name, digest, str(config.out), manifest["rows"][split]), "build")
     run.tags({"data_digest": manifest["digest"]})
-    run.metrics(build_report.metrics(stages))
+    run.metrics(cards.metrics(stages))
     for path in (config.out / "manifest.json", config.out / "README.md", *pictures):
         run.artifact(path)
     run.describe(card)

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import multiprocessing
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from pathlib import Path
 from typing import TypeVar
-
-from reno_dspy.build.pdf.convert import Converter, Document
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -43,13 +40,6 @@ class LocalEngine:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self._count, mp_context=context)
         return _ordered(self._pool, function, items, self._count)
-
-    def convert(
-        self, paths: Sequence[Path], timeout_s: float, memory_mb: int
-    ) -> Iterator[Document]:
-        """One Document a path, in order."""
-        with Converter(self._count, timeout_s, memory_mb) as converter:
-            yield from converter.convert(paths)
 
 
 def _ordered(

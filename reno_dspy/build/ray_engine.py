@@ -11,12 +11,10 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from reno_dspy.base.errors import InputError
-from reno_dspy.build.pdf.convert import Converter, Document
 
 Record = dict[str, Any]
 
@@ -69,27 +67,6 @@ class RayEngine:
         for row in data.iter_rows():
             yield json.loads(row["json"])
 
-    def convert(
-        self, paths: Sequence[Path], timeout_s: float, memory_mb: int
-    ) -> Iterator[Document]:
-        """One Document a path, in order."""
-        step = functools.partial(_convert, timeout_s=timeout_s, memory_mb=memory_mb)
-        for record in self.map(step, ({"path": str(path.resolve())} for path in paths)):
-            yield Document(**record)
-
 
 def _apply(function: Callable[[Record], Record], row: Record) -> Record:
     return {"json": json.dumps(function(json.loads(row["json"])))}
-
-
-def _convert(record: Record, timeout_s: float, memory_mb: int) -> Record:
-    document = next(_converter(timeout_s, memory_mb).convert([Path(record["path"])]))
-    return {
-        "sha256": document.sha256, "markdown": document.markdown, "error": document.error,
-    }  # fmt: skip
-
-
-@functools.cache
-def _converter(timeout_s: float, memory_mb: int) -> Converter:
-    """One converter a worker process; its child ends with it."""
-    return Converter(1, timeout_s, memory_mb)

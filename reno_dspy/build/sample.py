@@ -18,8 +18,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 
-from reno_dspy.build.config import Draw
-from reno_dspy.build.describe import PAPER_COMPOSITION
+from reno_dspy.build.target import PAPER_COMPOSITION, Draw
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

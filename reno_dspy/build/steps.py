@@ -14,14 +14,14 @@ from reno_dspy.base.errors import InputError, JobError
 from reno_dspy.build import describe as features
 from reno_dspy.build import filters
 from reno_dspy.build import match as matching
-from reno_dspy.build.references import find as extraction
+from reno_dspy.build.references import find
 from reno_dspy.jats.article import JatsReference, read_article
 from reno_dspy.jats.citation import MalformedXml, parse
 from reno_dspy.jats.elements import publication_type
 from reno_dspy.jats.print_styles import renderings
 
 Record = dict[str, Any]
-# Markdown of an article -> its references, verbatim. An LM program or `extraction.extract`.
+# Markdown of an article -> its references, verbatim. An LM program or `find.extract`.
 Extractor = Callable[[str], list[str]]
 # (title, reference) -> (ISO 639-1 code, has a PID).
 Describer = Callable[[str, str], tuple[str, bool]]
@@ -29,7 +29,7 @@ Describer = Callable[[str, str], tuple[str, bool]]
 Description = tuple[str, float | None, bool]
 
 
-def extract(record: Record, extractor: Extractor = extraction.extract) -> Record:
+def extract(record: Record, extractor: Extractor = find.extract) -> Record:
     """`{id, markdown, error}` -> `{id, references, hallucinated, repeated, failed, error}`.
 
     `failed` holds the reason when an LM failed on the article.
@@ -42,7 +42,7 @@ def extract(record: Record, extractor: Extractor = extraction.extract) -> Record
         strings = extractor(record["markdown"])
     except JobError as error:
         return out | {"failed": [_failure(record, error)], "error": str(error)}
-    found = extraction.verify(strings, record["markdown"])
+    found = find.verify(strings, record["markdown"])
     return out | {
         "references": list(found.references),
         "hallucinated": list(found.hallucinated),

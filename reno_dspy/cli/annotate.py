@@ -101,14 +101,13 @@ def _some(references: Iterator[str], name: str) -> Iterator[str]:
 
 def _from_pdf(path: Path) -> list[str]:
     from reno_dspy.build.pdf.convert import Converter
-    from reno_dspy.build.references.cut import Numbered
-    from reno_dspy.build.references.find import extract
+    from reno_dspy.build.references.find import find_list
 
-    with Converter(workers=1) as converter:
-        (document,) = converter.convert([path])
+    with Converter() as converter:
+        document = converter.convert(path)
     if document.error is not None:
         raise InputError(f"{path} cannot be converted: {document.error}.")
-    references = extract(document.markdown)
+    references = find_list(document.markdown)
     if not references:
         raise InputError(f"No reference list was found in {path}.")
-    return [f"{r.label} {r}" if isinstance(r, Numbered) else r for r in references]
+    return [reference.printed for reference in references]

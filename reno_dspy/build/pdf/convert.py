@@ -9,18 +9,18 @@ Results are cached under the sha256 of the PDF.
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import resource
 import select
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
+from reno_dspy.base.child_server import child_environment, python_module
 from reno_dspy.base.errors import JobError
 from reno_dspy.base.files import cache_dir, sha256_file, write_text
 from reno_dspy.data.corpus import looks_like_pdf
@@ -77,40 +77,34 @@ def markitdown() -> MarkItDown:
 
 
 class Converter:
-    """Converts PDFs in `workers` child processes, each document under a time and memory limit.
+    """Converts PDFs in a child process, each under a time and memory limit.
 
     `timeout_s` is wall-clock seconds, `memory_mb` the child's whole address space. Use it as a
-    context manager: the children end with it.
+    context manager: the child ends with it.
     """
 
     def __init__(
-        self,
-        workers: int = 1,
-        timeout_s: float = 60.0,
-        memory_mb: int = 2048,
-        cache: Path | None = None,
+        self, timeout_s: float = 60.0, memory_mb: int = 2048, cache: Path | None = None
     ) -> None:
-        self._workers, self._timeout_s, self._memory_mb = workers, timeout_s, memory_mb
+        self._timeout_s = timeout_s
         self._cache = (cache or cache_dir()) / "documents" / CONVERTER
-        self._local = threading.local()
-        self._children: list[_Child] = []
+        self._child = _Child(memory_mb)
 
     def __enter__(self) -> Converter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for child in self._children:
-            child.stop()
+        self.close()
 
-    def convert(self, paths: Sequence[Path]) -> Iterator[Document]:
-        """One Document a path, in order. Nothing that is wrong with a PDF raises."""
-        with ThreadPoolExecutor(self._workers) as pool:
-            try:
-                yield from pool.map(self._convert, paths)
-            finally:
-                pool.shutdown(wait=True, cancel_futures=True)
+    def close(self) -> None:
+        """End the child process; converting again starts another."""
+        self._child.stop()
 
-    def _convert(self, path: Path) -> Document:
+    def convert(self, path: Path) -> Document:
+        """The text of the PDF `path`, or why there is none; nothing that is wrong with it raises.
+
+        Raises JobError when the cache cannot be written, which is not the PDF's fault.
+        """
         try:
             sha256 = sha256_file(path)
             if not looks_like_pdf(path):
@@ -118,19 +112,25 @@ class Converter:
         except OSError as error:
             return Document("", "", f"cannot read the file ({error.strerror})")
         cached = self._cache / sha256[:2] / f"{sha256}.md"
-        failure = None if cached.exists() else self._child().ask(path, cached, self._timeout_s)
+        failure = None if cached.exists() else self._child.ask(path, cached, self._timeout_s)
         if failure is not None:
             return Document(sha256, "", failure)
         # newline="" keeps the text as it was written; universal newlines would eat \r.
         with open(cached, encoding="utf-8", newline="") as file:
             return Document(sha256, file.read())
 
-    def _child(self) -> _Child:
-        if not hasattr(self._local, "child"):
-            self._local.child = _Child(self._memory_mb)
-            self._children.append(self._local.child)
-        child: _Child = self._local.child
-        return child
+
+def convert_record(record: dict[str, Any], timeout_s: float, memory_mb: int) -> dict[str, Any]:
+    """`{path}` -> `{sha256, markdown, error}`, with one converter for each process that calls it."""
+    return asdict(_converter(timeout_s, memory_mb).convert(Path(record["path"])))
+
+
+@functools.cache
+def _converter(timeout_s: float, memory_mb: int) -> Converter:
+    """This process's converter; its child ends when this process does."""
+    converter = Converter(timeout_s, memory_mb)
+    atexit.register(converter.close)
+    return converter
 
 
 class _Child:
@@ -153,8 +153,13 @@ class _Child:
         except BrokenPipeError:
             ready, answer = [process.stdout], ""
         if answer:
-            error: str | None = json.loads(answer)
-            return error
+            said: dict[str, str] = json.loads(answer)
+            if "cache" in said:
+                raise JobError(
+                    f"Cannot keep the text of {pdf} in {target.parent} ({said['cache']}). Make room there, "
+                    "or name another folder in RENO_CACHE; the same command then goes on."
+                )
+            return said.get("error")
         self.stop()
         if ready:
             return f"the converter crashed or passed its memory limit ({self._memory_mb} MB)"
@@ -170,7 +175,8 @@ class _Child:
     def _running(self) -> subprocess.Popen[str]:
         if self._process is None:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "reno_dspy.build.pdf.convert", str(self._memory_mb)],
+                python_module("reno_dspy.build.pdf.convert", str(self._memory_mb)),
+                env=child_environment(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -188,6 +194,8 @@ class _Child:
 def _work(requests: IO[str], answers: IO[str], memory_mb: int) -> None:
     """Convert what is asked for, one JSON line `[pdf, target]` each, until the input ends."""
     reader = markitdown()
+    # What a library prints must not stand between the answers.
+    sys.stdout = sys.stderr
     resource.setrlimit(resource.RLIMIT_AS, (memory_mb << 20, memory_mb << 20))
     print("ready", file=answers, flush=True)
     for request in requests:
@@ -195,7 +203,8 @@ def _work(requests: IO[str], answers: IO[str], memory_mb: int) -> None:
         print(json.dumps(_convert_one(reader, Path(pdf), Path(target))), file=answers, flush=True)
 
 
-def _convert_one(reader: MarkItDown, pdf: Path, target: Path) -> str | None:
+def _convert_one(reader: MarkItDown, pdf: Path, target: Path) -> dict[str, str]:
+    """Write the text of `pdf` to `target`: nothing to say, or `error` (the PDF's), or `cache`."""
     from markitdown import StreamInfo
 
     try:
@@ -203,13 +212,25 @@ def _convert_one(reader: MarkItDown, pdf: Path, target: Path) -> str | None:
             info = StreamInfo(extension=".pdf", mimetype="application/pdf")
             markdown = reader.convert_stream(file, stream_info=info).markdown
     except MemoryError:
-        return "needs more memory than its limit"
+        return {"error": "needs more memory than its limit"}
     except Exception as error:  # whatever a damaged PDF makes the libraries raise is its error row
-        return f"damaged or encrypted PDF ({' '.join(str(error).split())[:200]})"
+        return {"error": _plainly(error)}
     if not markdown.strip():
-        return "no text in it (a scan without a text layer?)"
-    write_text(target, markdown)
-    return None
+        return {"error": "no text in it (a scan without a text layer?)"}
+    try:
+        write_text(target, markdown)
+    except OSError as error:
+        return {"cache": error.strerror or str(error)}
+    return {}
+
+
+def _plainly(error: Exception) -> str:
+    """Why a PDF cannot be read. markitdown wraps PDFium's reason in a report of its attempts."""
+    text = " ".join(str(error).split())
+    if "Incorrect password" in text:
+        return "encrypted PDF (it needs a password)"
+    reason = text.rpartition("PDFium: ")[2].rstrip(").") if "PDFium: " in text else text[:200]
+    return f"damaged PDF ({reason})"
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from reno_dspy.build.pdf.text import INDENT
 from reno_dspy.build.references import patterns as rules
@@ -22,26 +23,29 @@ _DENSE = 10
 _FEWEST_LEFT = 3
 
 
-class Numbered(str):
-    """A reference of a numbered list; `label` stood before it in print."""
+@dataclass(frozen=True)
+class Listed:
+    """A reference of a list: `text`, and the `label` that stood before it ("" where there is none)."""
 
-    label: str
+    text: str
+    label: str = ""
 
-    @classmethod
-    def of(cls, piece: str) -> str:
-        """The reference in `piece`, its label taken off; `piece` itself where it has none."""
-        found = rules.LABEL.match(piece)
-        if found is None:
-            return piece
-        reference = cls(piece[found.end() :])
-        reference.label = found.group().strip()
-        return reference
+    @property
+    def printed(self) -> str:
+        """The reference as the list prints it."""
+        return f"{self.label} {self.text}" if self.label else self.text
 
 
-def segment(section: Sequence[str]) -> list[str]:
+def _listed(piece: str) -> Listed:
+    """The reference in `piece` of a numbered list, its label taken off."""
+    found = rules.LABEL.match(piece)
+    return Listed(piece[found.end() :], found.group().strip()) if found else Listed(piece)
+
+
+def segment(section: Sequence[str]) -> list[Listed]:
     """The references in a section's lines (empty lines and indents as `pdf_text` gives them)."""
     lines = [line for line in section if not rules.CAPTION.match(line.strip())]
-    ways: list[Callable[[Sequence[str]], list[str]]] = [
+    ways: list[Callable[[Sequence[str]], list[Listed]]] = [
         numbered_run,
         _by_gap,
         _by_indent,
@@ -51,22 +55,22 @@ def segment(section: Sequence[str]) -> list[str]:
     return max((_trimmed(way(lines)) for way in ways), key=quality)
 
 
-def _trimmed(pieces: list[str]) -> list[str]:
+def _trimmed(pieces: list[Listed]) -> list[Listed]:
     """Without what stands before the first reference and after the last one."""
-    good = [index for index, piece in enumerate(pieces) if looks_good(piece)]
+    good = [index for index, piece in enumerate(pieces) if looks_good(piece.text)]
     return pieces[good[0] : good[-1] + 1] if good else []
 
 
 def continues_list(lines: Sequence[str]) -> bool:
     """Whether lines after a supposed end of a list hold references still (not, say, a biography)."""
     pieces = segment(lines)
-    authored = [piece for piece in pieces if rules.AUTHOR_START.match(piece)]
+    authored = [piece for piece in pieces if rules.AUTHOR_START.match(piece.text)]
     return quality(pieces) >= _FEWEST_LEFT and len(authored) > len(pieces) / 2
 
 
-def quality(references: Sequence[str]) -> float:
+def quality(references: Sequence[Listed]) -> float:
     """How much pieces look like references: the good ones less the bad ones."""
-    return sum(1.0 if looks_good(reference) else -0.7 for reference in references)
+    return sum(1.0 if looks_good(reference.text) else -0.7 for reference in references)
 
 
 def looks_good(reference: str) -> bool:
@@ -78,7 +82,7 @@ def looks_good(reference: str) -> bool:
     )
 
 
-def numbered_run(lines: Sequence[str]) -> list[str]:
+def numbered_run(lines: Sequence[str]) -> list[Listed]:
     """The references of the best run of rising labels (`1.`, `[1]`, `(1)`, `1 `), or none."""
     labels = [_label(line) for line in lines]
     best: list[int] = []
@@ -91,7 +95,7 @@ def numbered_run(lines: Sequence[str]) -> list[str]:
         return []
     pieces = [lines[a:b] for a, b in zip(best, [*best[1:], len(lines)], strict=True)]
     pieces[-1] = _until_gap(pieces[-1])
-    return [Numbered.of(rules.join(piece)) for piece in pieces]
+    return [_listed(rules.join(piece)) for piece in pieces]
 
 
 def _rising(labels: Sequence[tuple[str, int] | None], start: int) -> list[int]:
@@ -125,22 +129,22 @@ def _until_gap(lines: Sequence[str]) -> Sequence[str]:
     return lines
 
 
-def _by_gap(lines: Sequence[str]) -> list[str]:
+def _by_gap(lines: Sequence[str]) -> list[Listed]:
     return _cut(lines, lambda above, line: not above.strip())
 
 
-def _by_indent(lines: Sequence[str]) -> list[str]:
+def _by_indent(lines: Sequence[str]) -> list[Listed]:
     return _cut(lines, lambda above, line: not line.startswith(INDENT))
 
 
-def _by_author(lines: Sequence[str]) -> list[str]:
+def _by_author(lines: Sequence[str]) -> list[Listed]:
     def starts(above: str, line: str) -> bool:
         return rules.AUTHOR_START.match(line.strip()) is not None
 
     return _cut(lines, starts)
 
 
-def _by_gap_or_author(lines: Sequence[str]) -> list[str]:
+def _by_gap_or_author(lines: Sequence[str]) -> list[Listed]:
     """For lists whose leading changes on the way, or that lose their gaps at the end of a page."""
 
     def starts(above: str, line: str) -> bool:
@@ -152,7 +156,7 @@ def _by_gap_or_author(lines: Sequence[str]) -> list[str]:
     return _cut(lines, starts)
 
 
-def unheaded_list(lines: Sequence[str]) -> list[str]:
+def unheaded_list(lines: Sequence[str]) -> list[Listed]:
     """The references of the longest dense stretch of lines that begin like one; maybe none."""
     starts = [
         index
@@ -170,7 +174,7 @@ def unheaded_list(lines: Sequence[str]) -> list[str]:
     return segment(lines[longest[0] : longest[-1] + _DENSE])
 
 
-def _cut(lines: Sequence[str], starts: Callable[[str, str], bool]) -> list[str]:
+def _cut(lines: Sequence[str], starts: Callable[[str, str], bool]) -> list[Listed]:
     """Cut before each line that `starts(line above, line)` and that can begin a reference."""
     pieces: list[list[str]] = []
     above, last_filled = "", ""
@@ -183,4 +187,4 @@ def _cut(lines: Sequence[str], starts: Callable[[str, str], bool]) -> list[str]:
             last_filled = line
         above = line
     whole = [*pieces[:-1], *map(_until_gap, pieces[-1:])]
-    return [re.sub(r"^[•·▪*]\s*", "", rules.join(piece)) for piece in whole]
+    return [Listed(re.sub(r"^[•·▪*]\s*", "", rules.join(piece))) for piece in whole]

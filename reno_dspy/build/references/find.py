@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from reno_dspy.build.pdf.text import PAGE_BREAK
 from reno_dspy.build.references import patterns as rules
 from reno_dspy.build.references.cut import (
+    Listed,
     continues_list,
     numbered_run,
     quality,
@@ -39,7 +40,12 @@ _FEWEST = 3
 
 
 def extract(markdown: str) -> list[str]:
-    """The references of an article, verbatim but for line breaks, in the order of the list."""
+    """The references of an article, verbatim but for line breaks and labels, in the list's order."""
+    return [reference.text for reference in find_list(markdown)]
+
+
+def find_list(markdown: str) -> list[Listed]:
+    """The references of an article with their labels, in the order of the list."""
     lines = without_furniture(markdown).split("\n")
     headed = max(map(segment, _sections(lines)), key=quality, default=[])
     if quality(headed) >= _FEWEST:

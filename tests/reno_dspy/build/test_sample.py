@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import check_grad
 from scipy.special import logsumexp
 
-from reno_dspy.build.describe import PAPER_COMPOSITION
 from reno_dspy.build.sample import Cells, group, sample, solve, solve_inclusion
+from reno_dspy.build.target import PAPER_COMPOSITION
 
 TARGET = {"language": {"en": 50, "pt": 30, "de": 20}, "has_pid": {"true": 60, "false": 40}}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
+from reno_dspy.base.errors import JobError
 from reno_dspy.build.pdf.convert import Converter, markitdown
 from reno_dspy.build.pdf.text import INDENT, PAGE_BREAK, text_of_pdf
 
@@ -28,7 +29,7 @@ def make_pdf(tmp_path: Path) -> Callable[[Draw], Path]:
 @pytest.fixture(scope="module")
 def converter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Converter]:
     cache = tmp_path_factory.mktemp("cache")
-    with Converter(1, timeout_s=120, memory_mb=1024, cache=cache) as ours:
+    with Converter(timeout_s=120, memory_mb=1024, cache=cache) as ours:
         yield ours
 
 
@@ -116,7 +117,7 @@ def test_what_is_wrong_with_a_pdf_is_its_error(
     damaged.write_bytes(b"%PDF-1.7\nnothing more")
     empty = make_pdf(lambda canvas: canvas.rect(10, 10, 50, 50))
     good = make_pdf(lambda canvas: lines(canvas, 60, 700, ["Still working."]))
-    documents = list(converter.convert([page, damaged, empty, tmp_path / "none.pdf", good]))
+    documents = [converter.convert(p) for p in (page, damaged, empty, tmp_path / "none.pdf", good)]
     assert [document.error for document in documents[:1]] == ["not a PDF (no %PDF- at its start)"]
     assert "damaged" in (documents[1].error or "")
     assert "no text in it" in (documents[2].error or "")
@@ -128,11 +129,11 @@ def test_a_result_is_kept_under_the_content(
     make_pdf: Callable[[Draw], Path], tmp_path: Path
 ) -> None:
     path, cache = make_pdf(lambda c: lines(c, 60, 700, ["Once only."])), tmp_path / "cache"
-    with Converter(1, cache=cache) as converter:
-        first = next(converter.convert([path]))
+    with Converter(cache=cache) as converter:
+        first = converter.convert(path)
     moved = path.rename(tmp_path / "moved.pdf")
-    with Converter(1, timeout_s=0, cache=cache) as no_time_left:
-        assert next(no_time_left.convert([moved])) == first
+    with Converter(timeout_s=0, cache=cache) as no_time_left:
+        assert no_time_left.convert(moved) == first
 
 
 def bomb(path: Path, megabytes: int) -> Path:
@@ -159,8 +160,8 @@ def bomb(path: Path, megabytes: int) -> Path:
 
 def test_a_document_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     path = bomb(tmp_path / "slow.pdf", 50)
-    with Converter(1, timeout_s=0, cache=tmp_path / "cache") as converter:
-        assert next(converter.convert([path])).error == "not converted within 0 s"
+    with Converter(timeout_s=0, cache=tmp_path / "cache") as converter:
+        assert converter.convert(path).error == "not converted within 0 s"
 
 
 @pytest.mark.slow
@@ -168,7 +169,7 @@ def test_a_bomb_costs_one_row(
     converter: Converter, make_pdf: Callable[[Draw], Path], tmp_path: Path
 ) -> None:
     good = make_pdf(lambda canvas: lines(canvas, 60, 700, ["After the bomb."]))
-    found = list(converter.convert([bomb(tmp_path / "bomb.pdf", 900), good]))
+    found = [converter.convert(p) for p in (bomb(tmp_path / "bomb.pdf", 900), good)]
     assert "memory limit" in (found[0].error or "") or "not converted" in (found[0].error or "")
     assert found[1].markdown == "After the bomb."
 
@@ -178,4 +179,16 @@ def test_an_encrypted_pdf_says_so(converter: Converter, tmp_path: Path) -> None:
     canvas = Canvas(str(path), encrypt="secret")
     canvas.drawString(60, 700, "Not for you.")
     canvas.save()
-    assert "encrypted" in (next(converter.convert([path])).error or "")
+    assert "it needs a password" in (converter.convert(path).error or "")
+
+
+def test_a_cache_that_cannot_be_written_is_not_the_pdfs_fault(
+    make_pdf: Callable[[Draw], Path], tmp_path: Path
+) -> None:
+    path = make_pdf(lambda canvas: lines(canvas, 60, 700, ["Fine."]))
+    (tmp_path / "cache").write_text("a file where the folder should be")
+    with (
+        Converter(cache=tmp_path / "cache") as converter,
+        pytest.raises(JobError, match=r"RENO_CACHE"),
+    ):
+        converter.convert(path)
