@@ -47,7 +47,11 @@ def from_options(options: SystemOptions, _log: Path) -> LMSystem:
     from programs import prompts
     from programs.annotate import LMSystem
 
-    given = {"api_base": options.api_base, "max_tokens": options.max_tokens}
+    given = {
+        "api_base": options.api_base,
+        "max_tokens": options.max_tokens,
+        "seed": options.system_seed,
+    }
     update = {key: value for key, value in given.items() if value is not None}
     prompt = prompts.load(options.prompt or recipe.prompt)
     spec = recipe.lm.changed(**update)

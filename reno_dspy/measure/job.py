@@ -42,7 +42,7 @@ class EvaluateConfig(SystemOptions):
     out: Free[Path] = Field(description="Run directory; an unfinished run there is resumed.")
     split: str | None = Field(None, description="Split to measure on (a directory's: test).")
     limit: int | None = Field(None, ge=1, description="Measure on that many rows, drawn by --seed.")
-    seed: int = Field(0, description="Seed of that draw.")
+    seed: int = Field(0, description="Seed of that draw; if given, also a language model's.")
     profile: Literal["paper", "normalized"] = Field("paper", description="Metric profile.")
     # Free, since another choice needs the same answers.
     fields: Free[Fields] = Field(
@@ -55,6 +55,11 @@ class EvaluateConfig(SystemOptions):
         pattern=r"^(all|[1-9]\d*)$",
         description="MLflow traces of the first N answers, or all.",
     )
+
+    @property
+    def system_seed(self) -> int | None:
+        """The seed, if it was given: not every endpoint takes one."""
+        return self.seed if "seed" in self.model_fields_set else None
 
 
 def evaluate(

@@ -34,6 +34,11 @@ class SystemOptions(Config):
         None, ge=1, description="Requests at the same time, instead of the system's own number."
     )
 
+    @property
+    def system_seed(self) -> int | None:
+        """The seed that a system which samples takes instead of its recipe's; None leaves that one."""
+        return None
+
     @model_validator(mode="after")
     def _the_system_takes_them(self) -> Self:
         fields = type(self).model_fields

@@ -12,6 +12,7 @@ from programs.optimize.budget import plan_job
 from programs.systems import from_options, load_recipe
 from reno_dspy.base.config import resolve
 from reno_dspy.base.errors import InputError
+from reno_dspy.measure.job import EvaluateConfig
 from reno_dspy.systems.options import SystemOptions
 
 # The language models of table 1.
@@ -60,6 +61,18 @@ def test_what_is_given_replaces_the_recipes_own() -> None:
     system = from_options(options, Path("unused.log"))
     assert system.prompt == prompts.load("zero-shot")
     assert (system.spec.api_base, system.spec.max_tokens) == ("http://h/v1", 5)
+
+
+@pytest.mark.parametrize(("given", "seed"), [({}, 3), ({"seed": 0}, 0), ({"seed": 7}, 7)])
+def test_the_seed_of_an_evaluation_reaches_the_lm_if_it_is_given(
+    given: dict[str, int], seed: int, tmp_path: Path
+) -> None:
+    recipe = tmp_path / "lm.yaml"
+    recipe.write_text("name: x\nlm: {model: openai/m, api_base: http://h/v1, seed: 3}\n")
+    options = EvaluateConfig.model_validate(
+        {"system": str(recipe), "data": "d", "out": "o"} | given
+    )
+    assert from_options(options, Path("unused.log")).spec.seed == seed
 
 
 def test_an_unknown_recipe_lists_what_ships() -> None:
