@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reno_dspy.base.files import write_json
+from reno_dspy.base.files import replacing, write_json
 
 Record = dict[str, Any]
 
@@ -93,18 +92,13 @@ class StageStore:
     ) -> Done:
         """Write the stage's records; `tally` is complete once `records` is exhausted."""
         path = self._file(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
         self._note(name).unlink(missing_ok=True)
         digest = hashlib.sha256()
-        temporary = path.with_suffix(".tmp")
-        with open(temporary, "wb") as file:
+        with replacing(path, "wb") as file:
             for record in records:
                 line = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
                 digest.update(line)
                 file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
         note = {
             "fingerprint": fingerprint(depends_on),
             "sha256": digest.hexdigest(),

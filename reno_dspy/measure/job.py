@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,9 +26,10 @@ from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
 from reno_dspy.data.dataset import Dataset, Row
 from reno_dspy.measure.fields import FIELD_SETS, Fields
-from reno_dspy.measure.files import CITATIONS, PREDICTIONS, REPORT, REVIEWS, SESSIONS
+from reno_dspy.measure.files import CITATIONS, PREDICTIONS, REPORT, REVIEWS
 from reno_dspy.measure.report import citation_table, describe, report_scores, score_records
 from reno_dspy.measure.result import Report
+from reno_dspy.measure.sessions import Sessions, session
 from reno_dspy.systems import Completion, System
 from reno_dspy.systems.asking import ask_system
 from reno_dspy.systems.options import SystemOptions
@@ -104,8 +104,8 @@ def answer(
     done = {record["index"]: record for record in log.read()}
     pending = [i for i in range(len(rows)) if i not in done or done[i]["error"] is not None]
     if pending:
-        with _session(run_dir.log(SESSIONS), run) as session:
-            _answer_pending(system, rows, pending, log, config, session)
+        with session(run_dir, run) as sessions:
+            _answer_pending(system, rows, pending, log, config, sessions)
     records = {record["index"]: record for record in log.read()}
     return [records[i] for i in range(len(rows))]
 
@@ -116,7 +116,7 @@ def _answer_pending(
     pending: Sequence[int],
     log: JsonlLog,
     config: EvaluateConfig,
-    session: dict[str, Any],
+    sessions: Sessions,
 ) -> None:
     budget = FailureBudget(config.max_errors, len(rows))
     title, done = f"evaluate {system.name}", len(rows) - len(pending)
@@ -132,7 +132,7 @@ def _answer_pending(
             return rows[index].plaintext or ""
 
         async def ask() -> None:
-            session.update(_tokens_of(await system.start()))
+            sessions.trial(await system.start())
             await ask_system(
                 system,
                 pending,
@@ -144,44 +144,6 @@ def _answer_pending(
             )
 
         asyncio.run(ask())
-
-
-@contextmanager
-def _session(sessions: JsonlLog, run: Run) -> Iterator[dict[str, Any]]:
-    """Log what all sessions of an evaluation took, this one included.
-
-    That is the seconds in which they answered, and the tokens of their trial requests, which are no
-    answers; a session's record is yielded, to be filled.
-    """
-    session: dict[str, Any] = {}
-    started = time.monotonic()
-    try:
-        yield session
-    finally:
-        session["seconds"] = time.monotonic() - started
-        with sessions.appending() as out:
-            out.write(session)
-        every = sessions.read()
-        run.metrics(
-            {
-                "seconds": sum(one["seconds"] for one in every),
-                "tokens/trials": sum(tokens) if (tokens := _told(every, "trial_tokens")) else None,
-                "cost/trials": sum(costs) if (costs := _told(every, "trial_cost")) else None,
-            }
-        )
-
-
-def _tokens_of(trial: Completion | None) -> dict[str, Any]:
-    if trial is None:
-        return {}
-    counts = [
-        count for count in (trial.prompt_tokens, trial.completion_tokens) if count is not None
-    ]
-    return {"trial_tokens": sum(counts) if counts else None, "trial_cost": trial.cost}
-
-
-def _told(records: Sequence[dict[str, Any]], name: str) -> list[Any]:
-    return [record[name] for record in records if record.get(name) is not None]
 
 
 class _Rates:

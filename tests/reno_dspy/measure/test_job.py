@@ -132,10 +132,23 @@ def test_seconds_of_a_resumed_run_add_up(tmp_path: Path) -> None:
         evaluate(config(tmp_path), Echo(data, die_after=9), data, OneRun())
     first = run.seconds
     evaluate(config(tmp_path), Echo(data), data, OneRun())
-    sessions = [row["seconds"] for row in read(tmp_path / "sessions.jsonl")]
+    sessions = [row["seconds"] for row in read(tmp_path / "sessions.jsonl") if "seconds" in row]
     assert first == sessions[0] > 0
     assert run.seconds == sum(sessions) > first
     assert len(sessions) == 2
+
+
+def test_a_killed_session_counts_until_its_last_answer(tmp_path: Path) -> None:
+    data = dataset()
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(config(tmp_path), Echo(data, die_after=9), data, NullTracker())
+    log = tmp_path / "sessions.jsonl"
+    started = (tmp_path / "predictions.jsonl").stat().st_mtime - 100
+    log.write_text(json.dumps({"started": started}) + "\n")
+    evaluate(config(tmp_path), Echo(data), data, NullTracker())
+    seconds = [row["seconds"] for row in read(log) if "seconds" in row]
+    assert seconds[0] == pytest.approx(100)
+    assert len(seconds) == 2
 
 
 def test_token_counts_that_nobody_told_stay_unknown(tmp_path: Path) -> None:
