@@ -201,6 +201,13 @@ class OptimizeConfig(Config):
         default=False, description="Then measure seed and best prompt on test."
     )
 
+    @field_validator("final")
+    @classmethod
+    def _test_is_annotated(cls, final: bool, info: ValidationInfo) -> bool:
+        if final and info.data.get("program") != "annotate":
+            raise ValueError("measures annotation; there is no evaluation of the extraction")
+        return final
+
     @field_validator("reflection", mode="before")
     @classmethod
     def _one_reflection_lm(cls, value: Any, info: ValidationInfo) -> Any:

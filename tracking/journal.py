@@ -32,19 +32,19 @@ STATE = "tracking.json"
 
 
 class Journal:
-    """The events of one run directory. What was told already is not told again on resume."""
+    """The events of one run directory. Events that it already holds are skipped."""
 
-    def __init__(self, run_dir: Path, told: Callable[[], object] = lambda: None) -> None:
-        """`told` is called, under the journal's lock, whenever an event was added."""
+    def __init__(self, run_dir: Path, on_event: Callable[[], object] = lambda: None) -> None:
+        """`on_event` is called, under the journal's lock, whenever an event was added."""
         self.run_dir = run_dir
         self._log = JsonlLog(run_dir / JOURNAL)
         self.events: list[Event] = self._log.read()
-        self.told = told
+        self.on_event = on_event
         self.run_id: Callable[[str], str | None] = lambda run: None
         self._write: Callable[[Event], None] | None = None
         self._lock = threading.RLock()
         self._known: dict[tuple[str, ...], Any] = {}
-        # A finished run that is opened again stays as it is until something new is told.
+        # A finished run that is opened again stays as it is until something new is logged.
         last = self.events[-1] if self.events else {}
         self.asleep = last.get("run") == "" and last.get("status") == "FINISHED"
         for event in self.events:
@@ -74,7 +74,7 @@ class Journal:
                 self._keep({"do": "resume", "run": "", "at": _now()})
                 self.add("", "tags", values=about())
             self._keep(event)
-            self.told()
+            self.on_event()
 
     def _keep(self, event: Event) -> None:
         if self._write is None:
@@ -106,10 +106,10 @@ class Journal:
             }
             return {**event, "values": new} if new else None
         if do in ("data", "text", "describe", "artifact"):
-            told = {key: value for key, value in event.items() if key != "at"}
+            content = {key: value for key, value in event.items() if key != "at"}
             place = event.get("context", "") + event.get("path", "") + event.get("folder", "")
             key = (run, do, event.get("name", ""), place)
-            return event if self._remember(key, _digest(told)) else None
+            return event if self._remember(key, _digest(content)) else None
         return event
 
     def _remember(self, key: tuple[str, ...], value: Any, *, once: bool = False) -> bool:

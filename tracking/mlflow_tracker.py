@@ -46,7 +46,7 @@ class MlflowTracker:
             try:
                 # One thread sends, in order, so that the job does not wait for the store.
                 with ThreadPoolExecutor(1, "tracking") as thread:
-                    journal.told = lambda: thread.submit(sender.send)
+                    journal.on_event = lambda: thread.submit(sender.send)
                     journal.run_id = lambda run: thread.submit(sender.run_id, run).result()
                     with open_run(journal, job, name, config) as run:
                         thread.submit(_watch, watching, sender)

@@ -35,17 +35,17 @@ def inputs_of(
     student: LMSpec,
     reflection: LMSpec,
 ) -> Mapping[str, Any]:
-    """What a job's result depends on besides its options. No LM is asked for it.
+    """What a job's result depends on besides its options; no LM is needed to know it.
 
-    The code enters by versions, which somebody raises who changes what is asked or how it is scored: a
-    comment must not keep a paid job from resuming.
+    The code enters as version numbers, which whoever changes requests or scores raises: an edited comment
+    must not keep a job that was paid for from resuming.
     """
     return {
-        "task": task.version,
-        "reflection": reflecting.VERSION,
-        "prompt": prompt.digest,
-        "train": task.digest(train),
-        "dev": task.digest(dev),
-        "student_lm": student.identity(),
-        "reflection_lm": reflection.identity(),
+        "task_version": task.version,
+        "reflection_version": reflecting.VERSION,
+        "prompt_digest": prompt.digest,
+        "train_digest": task.digest(train),
+        "dev_digest": task.digest(dev),
+        "student_identity": student.identity(),
+        "reflection_identity": reflection.identity(),
     }

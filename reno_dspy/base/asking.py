@@ -32,8 +32,8 @@ async def ask_all(
     `keep` gets every answer as it comes and counts it in `budget`. Items are taken in their order, and
     only as fast as they are asked about. Once the budget has a verdict nothing more is asked; what is
     under way is waited for and kept, then the verdict is raised. An exception of `ask` or `keep`, and
-    Ctrl-C, end all calls before they go on. `on_silence` is told of every long wait for an answer, in
-    seconds: a server that limits the rate or is stuck looks like a job that does nothing.
+    Ctrl-C, end all calls before they propagate. `on_silence` is called with the seconds since the last
+    answer when they become many: without it, a server that limits the rate looks like a job that hangs.
     """
     source = iter(items)
     silence = _Silence(on_silence)
@@ -57,10 +57,10 @@ async def ask_all(
 
 
 class _Silence:
-    """The time since the last answer; `tell` gets it each time it has doubled."""
+    """The time since the last answer; `report` is called with it each time it has doubled."""
 
-    def __init__(self, tell: Callable[[float], None]) -> None:
-        self._tell = tell
+    def __init__(self, report: Callable[[float], None]) -> None:
+        self._report = report
         self.end()
 
     def end(self) -> None:
@@ -68,10 +68,10 @@ class _Silence:
         self._since, self._limit = time.monotonic(), PATIENCE_S
 
     async def watch(self) -> None:
-        """Tell of silence until cancelled."""
+        """Report silence until cancelled."""
         while True:
             await asyncio.sleep(PATIENCE_S / 30)
             silent = time.monotonic() - self._since
             if silent >= self._limit:
-                self._tell(silent)
+                self._report(silent)
                 self._limit = 2 * silent

@@ -1,7 +1,8 @@
-"""What a job tells about itself while it runs, and the tracker that keeps nothing.
+"""What a job reports while it runs, and a tracker that keeps nothing of it.
 
-Jobs receive a `Tracker` as an argument and never know which one. `tracking.mlflow_tracker` offers the
-one that writes to MLflow; `NullTracker`, with the same signatures, is for library use.
+Jobs receive a `Tracker` as an argument and do not know which one it is. `tracking.mlflow_tracker` has the
+one that writes to MLflow, `tracking.journal` the one for `--no-tracking`, which writes to the run directory
+alone. `NullTracker` is for library use, and for all but the main one of several training processes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class DataRef:
-    """A data set as a run's input: what it is called, where it lies, which rows it held."""
+    """A data set as a run's input: its name, the digest and number of its rows, and its path."""
 
     name: str
     digest: str
@@ -43,13 +44,13 @@ class Run(Protocol):
         """Log a data set as input; `context` is its role: train, dev, test or build."""
 
     def artifact(self, path: Path, folder: str = "") -> None:
-        """Keep a file, or a directory with all it holds."""
+        """Log a file, or a directory with its contents."""
 
     def text(self, text: str, name: str) -> None:
-        """Keep `text` as the artifact `name`."""
+        """Log `text` as the artifact `name`."""
 
     def describe(self, markdown: str) -> None:
-        """Say in Markdown what came out, for somebody who did not start the run."""
+        """Set the run's description (Markdown)."""
 
     @contextmanager
     def child(self, name: str) -> Iterator[Run]:
@@ -72,7 +73,7 @@ class Tracker(Protocol):
 
 
 class NullRun:
-    """A run of which nothing is kept."""
+    """A run that keeps nothing."""
 
     id: str | None = None
 
@@ -99,16 +100,16 @@ class NullRun:
 
     @contextmanager
     def child(self, name: str) -> Iterator[Run]:
-        """A nested run of which nothing is kept either."""
+        """A nested run that keeps nothing either."""
         yield NullRun()
 
 
 class NullTracker:
-    """The tracker for library use and for `--no-tracking`."""
+    """A tracker that keeps nothing."""
 
     @contextmanager
     def start(
         self, job: str, name: str, *, run_dir: Path, config: Mapping[str, object]
     ) -> Iterator[Run]:
-        """Open a run of which nothing is kept."""
+        """Open a run that keeps nothing."""
         yield NullRun()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from reno_dspy.base.config import Config, Free
 from reno_dspy.base.failures import MAX_ERRORS, MaxErrors
@@ -63,3 +63,9 @@ class BuildConfig(Config):
     stage: Free[StageName | None] = Field(
         None, description="Do this stage again (later ones follow where its rows changed)."
     )
+
+    @model_validator(mode="after")
+    def _test_has_a_share(self) -> Self:
+        if self.train + self.dev >= 1:
+            raise ValueError("train + dev must leave a share for test (be below 1)")
+        return self

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from reno_dspy import __version__
-from reno_dspy.base.errors import InputError
 from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import DataRef, Run, Tracker
 from reno_dspy.build import card as cards
@@ -67,8 +66,6 @@ def build(
     rule-based default. Raises InputError for a corpus that cannot be read as such, JobError when a
     stage leaves nothing; what was done is kept.
     """
-    if config.train + config.dev >= 1:
-        raise InputError("train + dev must leave a share for test (be below 1).")
     entries = read_corpus(config.corpus, config.source)[: config.limit]
     store = StageStore(config.out / "stages")
     shared = Build(config, entries, store, extractor, describer)

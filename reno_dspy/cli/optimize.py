@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from programs.config import JOBS, LMSpec, OptimizeConfig
-from reno_dspy.base.errors import InputError, JobError
+from reno_dspy.base.errors import JobError
 from reno_dspy.cli.options import job_options
 
 if TYPE_CHECKING:
@@ -39,8 +39,6 @@ def command(config: OptimizeConfig, *, fresh: bool, tracking: bool) -> None:
     from reno_dspy.cli.prompts import local_prompt
     from reno_dspy.cli.tracking import open_tracker
 
-    if config.final and config.program != "annotate":
-        raise InputError("--final measures annotation; there is no evaluation of the extraction.")
     with local_prompt(config.prompt) as name:
         prompt = prompts.load(name or config.prompt)
     train, dev = (_sample(config, split) for split in ("train", "dev"))

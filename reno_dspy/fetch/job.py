@@ -57,7 +57,7 @@ def fetch(config: FetchConfig, tracker: Tracker, *, fresh: bool = False) -> Fetc
         items = items_of(platform, config.out, config.jats, downloader)
         chosen = list(itertools.islice(items, config.limit))
         fetched = _fetch_all(chosen, config, run_dir, downloader)
-        _tell(run, fetched, len(chosen))
+        _log_result(run, fetched, len(chosen))
     if not fetched.articles:
         reasons = "; ".join(f"{error} ({n})" for error, n in fetched.errors.most_common(3))
         raise JobError(
@@ -122,7 +122,7 @@ def _line(item: Item, source: str, folder: Path) -> str:
     return "\t".join((item.id, *files, source, doi))
 
 
-def _tell(run: Run, fetched: Fetched, asked: int) -> None:
+def _log_result(run: Run, fetched: Fetched, asked: int) -> None:
     run.metrics({"fetch/asked": asked, "fetch/articles": fetched.articles})
     run.metrics({"fetch/errors": fetched.errors.total()})
     run.artifact(fetched.manifest)

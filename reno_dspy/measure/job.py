@@ -2,8 +2,8 @@
 
     reno evaluate --system embedded --data DATA --out runs/embedded
 
-Answers are appended to `predictions.jsonl` as they come, so that a run killed at any moment resumes
-where it was. The report is made from that file alone: scoring again costs no call.
+Answers are appended to `predictions.jsonl` as they come, so that a killed run resumes where it was. The
+report is made from that file alone: scoring again asks nothing.
 """
 
 from __future__ import annotations
@@ -85,14 +85,14 @@ def evaluate(
         ) as run_dir,
         tracker.start("evaluate", name, run_dir=run_dir.path, config=options | inputs) as run,
     ):
-        _introduce(run, config, system, dataset)
+        _log_inputs(run, config, system, dataset)
         records = answer(system, dataset.rows, run_dir, config, run)
         scores = score_records(records, config.profile, FIELD_SETS[config.fields])
         report = report_scores(
             records, scores, config.profile, system=system.name, identity=dict(system.identity()),
             data=dataset.ref().name, data_digest=dataset.digest,
         )  # fmt: skip
-        _keep(run_dir, run, records, citation_table(records, scores), report)
+        _write_results(run_dir, run, records, citation_table(records, scores), report)
     return report
 
 
@@ -193,7 +193,7 @@ def _check_plaintext(dataset: Dataset) -> None:
         )
 
 
-def _introduce(run: Run, config: EvaluateConfig, system: System, dataset: Dataset) -> None:
+def _log_inputs(run: Run, config: EvaluateConfig, system: System, dataset: Dataset) -> None:
     identity = system.identity()
     uses = {f"uses.{key.removesuffix('_digest')}": identity[key] for key in _digests(identity)}
     run.tags({
@@ -207,10 +207,10 @@ def _digests(identity: Any) -> Iterator[str]:
     return (key for key in identity if key.endswith("_digest"))
 
 
-def _keep(
+def _write_results(
     run_dir: RunDir, run: Run, records: Sequence[dict[str, Any]], table: str, report: Report
 ) -> None:
-    """Write the run's results, whole, and tell the tracker; report.json comes last."""
+    """Write and log the results; report.json comes last, for it marks the run as finished."""
     JsonlLog(run_dir / PREDICTIONS).replace(records)
     write_text(run_dir / CITATIONS, table)
     write_json(run_dir / REPORT, report.to_json())

@@ -358,13 +358,13 @@ def test_a_reflection_lm_that_is_down_ends_the_job(run_job: Any) -> None:
 
 def test_another_job_is_refused_and_named(run_job: Any) -> None:
     run_job(max_metric_calls=30)
-    with pytest.raises(InputError, match="prompt: "):
+    with pytest.raises(InputError, match="prompt_digest: "):
         run_job(max_metric_calls=30, prompt=Prompt(name="seed", instructions="Else."))
-    with pytest.raises(InputError, match="train: "):
+    with pytest.raises(InputError, match="train_digest: "):
         run_job(max_metric_calls=30, train=TRAIN[:-1])
     with pytest.raises(InputError, match=r"objective\.fidelity: 0\.0 -> 1\.0"):
         run_job(max_metric_calls=30, objective={"fidelity": 1.0})
-    with pytest.raises(InputError, match=r"reflection_lm\.seed: None -> 1"):
+    with pytest.raises(InputError, match=r"reflection_identity\.seed: None -> 1"):
         run_job(max_metric_calls=30, reflection_lm={"seed": 1})
     # Where an LM is served and how long it may take makes no other job.
     moved = {"api_base": "http://127.0.0.1:1/v1", "timeout": 5}

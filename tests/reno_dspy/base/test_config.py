@@ -10,6 +10,7 @@ from pydantic import Field
 
 from reno_dspy.base.config import Config, Free, find_recipe, resolve
 from reno_dspy.base.errors import InputError
+from reno_dspy.cli.main import group
 from reno_dspy.cli.options import job_options
 
 
@@ -95,6 +96,20 @@ def test_a_wrong_option_is_not_blamed_on_the_file(
     file.write_text("data: x\n")
     with pytest.raises(InputError, match=message):
         resolve(Outer, file, flags, sets)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["build", "--corpus", "x", "--train", "0.9", "--dev", "0.2"], "train + dev must leave"),
+        (["optimize", "light", "--data", "x", "--program", "extract", "--final"], "In --final:"),
+    ],
+)
+def test_options_that_do_not_fit_together_are_seen_by_a_dry_run(
+    arguments: list[str], said: str
+) -> None:
+    result = CliRunner().invoke(group, [*arguments, "--out", "y", "--dry-run"])
+    assert said in str(result.exception)
 
 
 def test_a_missing_recipe_lists_those_that_ship(tmp_path: Path) -> None:
