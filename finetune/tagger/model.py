@@ -52,7 +52,7 @@ def classifier(base: Base, options: TaggerOptions, labels: int) -> Any:
     """The first layers of `base` with a fresh head over `labels`, in float32. Raises InputError."""
     verbosity = logging.get_verbosity()
     logging.disable_progress_bar()
-    # That the language model's head and last layers are not used is meant so.
+    # It would warn that the language model's head and last layers are not used, which is intended.
     logging.set_verbosity_error()
     try:
         config = AutoConfig.from_pretrained(base.path, num_labels=labels)

@@ -58,9 +58,9 @@ def _file_for(config: AnnotateConfig) -> Iterator[Path]:
 
 @contextmanager
 def _references(name: str) -> Iterator[tuple[Iterable[str], int | None]]:
-    """The references of an input, and how many there are where that can be told beforehand."""
+    """The references of an input, and how many there are where that is known beforehand."""
     if name == "-":
-        yield _some(read_references(_lines(sys.stdin.buffer)), "Standard input"), None
+        yield _at_least_one(read_references(_lines(sys.stdin.buffer)), "Standard input"), None
         return
     path = Path(name)
     if not path.exists() or path.is_dir():
@@ -73,13 +73,13 @@ def _references(name: str) -> Iterator[tuple[Iterable[str], int | None]]:
             yield references, len(references)
             return
         if b"\0" in head:
-            raise InputError(f"{name} is no text in UTF-8 and no PDF. Save it as UTF-8 text.")
+            raise InputError(f"{name} is neither UTF-8 text nor a PDF. Save it as UTF-8 text.")
         end = "\r" if b"\r" in head and b"\n" not in head else "\n"
         total = None
         if file.seekable():
             total = sum(1 for _ in read_references(_lines(file, end)))
             file.seek(0)
-        yield _some(read_references(_lines(file, end)), name), total
+        yield _at_least_one(read_references(_lines(file, end)), name), total
 
 
 def _lines(file: IO[bytes], end: str = "\n") -> Iterator[str]:
@@ -92,7 +92,7 @@ def _lines(file: IO[bytes], end: str = "\n") -> Iterator[str]:
     text.detach()
 
 
-def _some(references: Iterator[str], name: str) -> Iterator[str]:
+def _at_least_one(references: Iterator[str], name: str) -> Iterator[str]:
     first = next(references, None)
     if first is None:
         raise InputError(f"{name} holds no references (one a line).")

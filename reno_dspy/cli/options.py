@@ -1,4 +1,4 @@
-"""Command-line options made from a job's configuration model, so that both say the same."""
+"""Command-line options made from a job's configuration model, so that the two always agree."""
 
 from __future__ import annotations
 
