@@ -23,6 +23,7 @@ JATS = BASE | {"reno_dspy.jats"}
 DATA = JATS | {"reno_dspy.data"}
 SYSTEMS = DATA | {"reno_dspy.systems"}
 CORE = SYSTEMS | {"reno_dspy.build", "reno_dspy.measure", "reno_dspy.annotating", "reno_dspy.fetch"}
+CORE |= {"reno_dspy.synthesize"}
 # Room -> the rooms that it may import. On top, `reno_dspy.cli` and `reno_dspy.api` may import all.
 TOP = {ROOT / "reno_dspy" / "cli", ROOT / "reno_dspy" / "api"}
 ALLOWED = {
@@ -32,6 +33,7 @@ ALLOWED = {
     "reno_dspy.data": JATS,
     "reno_dspy.fetch": DATA,
     "reno_dspy.build": DATA,
+    "reno_dspy.synthesize": DATA,
     "reno_dspy.systems": DATA,
     "reno_dspy.measure": SYSTEMS,
     "reno_dspy.annotating": SYSTEMS,

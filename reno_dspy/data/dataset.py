@@ -35,7 +35,8 @@ class Row:
     """One pair and what is known of it; the order of fields is the order of columns.
 
     `source` is the platform. Everything after it may be None (unknown). `similarity` is the paper's s of
-    the match, `licence` the citing article's.
+    the match, `licence` the citing article's. A rendered reference has the item that it was rendered
+    from as its citing article, that item's licence and provenance, and the citation style and locale.
     """
 
     citing_article_doi: str | None
@@ -50,6 +51,9 @@ class Row:
     citing_is_preprint: bool | None = None
     similarity: float | None = None
     licence: str | None = None
+    provenance: str | None = None
+    style: str | None = None
+    locale: str | None = None
 
     @property
     def cluster(self) -> str | None:

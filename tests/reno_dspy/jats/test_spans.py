@@ -128,3 +128,12 @@ def test_real_gold_can_be_placed(shared: Path) -> None:
                 gold[field] += score.gold
                 right[field] += score.lenient
         assert all(right[f] >= 0.975 * gold[f] for f in SCORED), (name, gold, right)
+
+
+def test_identifiers_and_sizes_carry_the_attribute_that_jats_wants() -> None:
+    text = "214 p. 12345678 TR-7"
+    spans = [Span(0, 6, "size"), Span(7, 15, "pub-id", "other"), Span(16, 20, "pub-id")]
+    assert render(text, spans) == (
+        '<mixed-citation><size units="pages">214 p.</size> <pub-id pub-id-type="other">12345678</pub-id> '
+        '<pub-id pub-id-type="other">TR-7</pub-id></mixed-citation>'
+    )

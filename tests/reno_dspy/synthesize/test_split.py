@@ -1,0 +1,50 @@
+"""Works that measuring uses are held apart, by title, by DOI, and by the texts that cite them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reno_dspy.data.dataset import Row
+from reno_dspy.jats.text import folded
+from reno_dspy.synthesize.metadata import Item
+from reno_dspy.synthesize.split import HeldApart, side_of
+
+ROW = Row(
+    None,
+    "Veldt A. Paper tides. J Fict. 2001. doi:10.1000/ABC.1. See also A rather long and telling title.",
+    "<mixed-citation><article-title>Paper tides</article-title><source>J Fict</source></mixed-citation>",
+    "test",
+)
+
+
+def item(title: str, doi: str = "") -> Item:
+    csl = {"title": title} | ({"DOI": doi} if doi else {})
+    return Item("i", folded(title), "journal", csl, None, None, None)
+
+
+def test_works_of_excluded_references_are_known() -> None:
+    apart = HeldApart([ROW])
+    assert item("Paper Tides!") in apart
+    assert item("Another title", "10.1000/abc.1") in apart
+    # The annotation does not have it, the text does.
+    assert item("A rather long, and telling title") in apart
+    assert item("J Fict") not in apart
+    assert item("tides") not in apart
+    assert item("Something else") not in apart
+
+
+@given(st.text(min_size=1))
+def test_a_work_is_on_one_side_whatever_else_there_is(title: str) -> None:
+    assert side_of(title, 0.05, 0.05) == side_of(title, 0.05, 0.05)
+    # A larger share for dev moves no work out of test.
+    if side_of(title, 0.05, 0.05) == "test":
+        assert side_of(title, 0.2, 0.05) == "test"
+
+
+def test_shares_are_met() -> None:
+    sides = Counter(side_of(f"title {i}", 0.1, 0.05) for i in range(4000))
+    assert abs(sides["test"] - 200) < 60
+    assert abs(sides["dev"] - 400) < 80
