@@ -16,6 +16,8 @@ from typing import IO, Any
 TEXT: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace"}
 # What `replacing` and `replacing_folder` write to until it is whole: .NAME.PID.tmp
 _UNFINISHED = re.compile(r"\..+\.\d+\.tmp")
+# Where `replacing_folder` puts the folder that it replaces.
+_REPLACED = re.compile(r"\.(.+)\.old\.\d+\.tmp")
 
 
 def cache_dir() -> Path:
@@ -79,8 +81,8 @@ def replacing(path: Path, mode: str) -> Iterator[IO[Any]]:
 def replacing_folder(path: Path) -> Iterator[Path]:
     """A new folder to fill; it replaces the folder `path` once the block has ended well.
 
-    No file system call swaps two folders everywhere, so the old one is first renamed: a process killed
-    between the two renames leaves no `path`, never half of one.
+    No call swaps two folders everywhere, so the old one is renamed first. A process that is killed between
+    the two renames leaves no `path`, never half of one; `remove_unfinished` puts the old one back.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = unfinished(path)
@@ -105,11 +107,13 @@ def remove_unfinished(paths: Iterable[Path]) -> None:
     Only for places in which no other process writes.
     """
     for path in paths:
-        if is_unfinished(path):
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
+        replaced = _REPLACED.fullmatch(path.name)
+        if replaced and not path.with_name(replaced[1]).exists():
+            path.rename(path.with_name(replaced[1]))
+        elif is_unfinished(path) and path.is_dir():
+            shutil.rmtree(path)
+        elif is_unfinished(path):
+            path.unlink(missing_ok=True)
 
 
 def is_unfinished(path: Path) -> bool:

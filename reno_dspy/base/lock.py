@@ -17,11 +17,11 @@ from reno_dspy.base.secrets import redact
 
 @contextmanager
 def locked(path: Path, what: str) -> Iterator[None]:
-    """Hold the lock file `path` for the length of the block; it exists only as long.
+    """Hold the lock file `path` for the length of the block; then the file is removed.
 
-    Raises InputError, which says that `what` is in use and names the process, when another one holds it;
-    OSError when the file cannot be made. A process that is killed leaves the file behind but not the
-    lock. On a file system that knows no locks nothing is locked.
+    Raises InputError when another process holds it, saying that `what` is in use and by which process;
+    OSError when the file cannot be created. A killed process leaves the file, but its lock ends with it.
+    A file system without locks is no error: then nothing is locked.
     """
     descriptor = _acquire(path, what)
     try:
@@ -29,8 +29,9 @@ def locked(path: Path, what: str) -> Iterator[None]:
         os.write(descriptor, _this_process().encode("utf-8", "replace"))
         yield
     finally:
-        # Removed while it is locked: whoever opened it meanwhile finds that it is gone and tries again.
-        path.unlink(missing_ok=True)
+        # Removed while locked: a process that has opened it meanwhile sees that it is gone, and retries.
+        if _is_at(path, descriptor):
+            path.unlink(missing_ok=True)
         os.close(descriptor)
 
 

@@ -53,11 +53,11 @@ class Bar:
 
     def silent(self, seconds: float) -> None:
         """Say that no answer has come for so many `seconds`."""
-        self._progress.console.print(
-            f"No answer for {seconds:.0f} s. The endpoint may be busy, or limit the rate; Ctrl-C keeps "
-            "what was answered.",
-            highlight=False,
-        )
+        if not self._progress.disable:
+            say(
+                f"No answer for {seconds:.0f} s. The endpoint may be busy, or limit the rate; Ctrl-C "
+                "keeps what was answered."
+            )
 
 
 @contextmanager

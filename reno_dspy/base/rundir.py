@@ -1,14 +1,13 @@
 """Run directories: where one job at a time keeps its configuration, its progress and its results.
 
-A job opens its directory with its options and with all else that its results depend on. The same job
-resumes, another one is refused (`--fresh` starts over), and no second process can work in it meanwhile.
+A job opens its directory with its options and with everything else that its results depend on. The same
+job resumes, a different one is refused (`--fresh` starts over), and a second process has to wait.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import is_unfinished, remove_unfinished, unfinished, write_json
 from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.base.lock import locked
+from reno_dspy.base.progress import say
 from reno_dspy.base.secrets import redact
 
 CONFIG = "config.json"
@@ -47,14 +47,14 @@ class RunDir:
     ) -> Iterator[RunDir]:
         """Create the directory, or resume it, and hold its lock for the length of the block.
 
-        `options` are the job's (`Config.identity`), `depends_on` all else that its results are made
-        from: digests of data, prompts, adapters and models. The directory resumes when both are
-        unchanged, or when `renew` says that the job itself makes anew what a change concerns. `fresh`
-        deletes an earlier run of the same job first, but for what is named in `keep`.
+        `options` are the job's own (`Config.identity`). `depends_on` is everything else that determines
+        its results: digests of data, prompts, adapters and models. The directory resumes when both are
+        unchanged, or when `renew` says that the job itself redoes what a change affects. `fresh` first
+        deletes an earlier run of the same job, except the names in `keep`.
 
         Raises InputError when the directory holds something else, when the same job was started with
-        other options or from something else (each difference named, with `anew`, the way to start over),
-        and when another process is at work in it.
+        other options or inputs (the message lists each difference, and `anew` as the way to start over),
+        and when another process is using it.
         """
         wanted = redact(json.loads(json.dumps({
             "job": job, "config": dict(options), "depends_on": dict(depends_on),
@@ -191,7 +191,7 @@ def _clear(path: Path, keep: Collection[str]) -> None:
     entries = sorted(path.iterdir(), key=lambda entry: entry.name == CONFIG)
     for entry in entries:
         if entry.name in keep:
-            print(f"reno: {entry} is kept: --fresh does not delete it.", file=sys.stderr)
+            say(f"{entry} is kept: --fresh does not delete it.")
         elif entry.name not in (LOCK, away.name):
             entry.rename(away / entry.name)
     shutil.rmtree(away)

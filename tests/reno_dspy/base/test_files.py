@@ -49,6 +49,15 @@ def test_only_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     assert not (tmp_path / ".best.34.tmp").exists()
 
 
+def test_a_folder_that_was_being_replaced_is_put_back(tmp_path: Path) -> None:
+    for name in (".best.old.7.tmp", ".best.7.tmp"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "weights").write_text(name)
+    remove_unfinished(sorted(tmp_path.iterdir()))
+    assert [path.name for path in tmp_path.iterdir()] == ["best"]
+    assert (tmp_path / "best" / "weights").read_text() == ".best.old.7.tmp"
+
+
 def test_a_lone_surrogate_is_written_as_its_escape(tmp_path: Path) -> None:
     with replacing(tmp_path / "x", "w") as file:
         file.write("a\ud800b")

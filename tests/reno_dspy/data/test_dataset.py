@@ -9,6 +9,7 @@ import pytest
 
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import sha256_file
+from reno_dspy.data import dataset as module
 from reno_dspy.data.dataset import Row, load, save
 
 ROWS = [
@@ -38,6 +39,14 @@ def test_a_data_set_has_the_name_of_its_directory(
     (built / "inside").mkdir()
     monkeypatch.chdir(built / "inside" if data == ".." else built)
     assert load(data, "test").ref().name == f"{built.name}-test"
+
+
+def test_the_digest_is_computed_once(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    monkeypatch.setattr(module, "digest_rows", lambda rows: calls.append(rows) or "d1")
+    data = load(str(built), "test")
+    assert (data.digest, data.ref().digest, data.digest) == ("d1", "d1", "d1")
+    assert len(calls) == 1
 
 
 def test_the_published_columns_come_first(built: Path) -> None:
