@@ -37,6 +37,7 @@ from reno_dspy.cli.main import group
 from reno_dspy.data.lessons import Lesson
 from reno_dspy.jats.citation import parse, read, read_values, text_of
 from reno_dspy.jats.spans import Span, project
+from reno_dspy.measure.result import read_report
 from reno_dspy.systems.bio import spans_of
 from reno_dspy.systems.tagger.labels import Labels, joined
 from reno_dspy.systems.tokens import tokenize
@@ -266,7 +267,8 @@ def test_the_command_evaluates_a_tagger(
     ]  # fmt: skip
     result = CliRunner().invoke(group, command, catch_exceptions=False)
     assert result.exit_code == 0, result.output
-    assert "valid XML 100.0 · text fidelity 100.0" in " ".join(result.output.split())
+    report = read_report(tmp_path / "run")
+    assert (report.share("valid_xml"), report.share("fidelity")) == (100.0, 100.0)
 
 
 @pytest.mark.slow
