@@ -18,11 +18,13 @@ _OLD_ARCHIVES = "astro-ph|cond-mat|gr-qc|hep-(?:ex|lat|ph|th)|math-ph|nucl-(?:ex
 _ARXIV = r"(?:\d{4}\.\d{4,5}|[a-z]+(?:-[a-z]+)?(?:\.[a-z]{2})?/\d{7})(?:v\d+)?"
 _ISBN = r"(?:97[89][ -]?)?(?:\d[ -]?){9}[\dX]"
 _NCBI = r"(?:https?://)?(?:www\.)?ncbi\.nlm\.nih\.gov"
+# The rest of an address: full-width punctuation ends it, since no space need stand there.
+_REST = r"[^\s\u3000-\u303f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]+"
 # Kind -> what is printed before it (its name, the address of its resolver, or nothing), and its form.
 _PRINTED = {
     "doi": (
         r"(?:https?://)?(?:www\.|dx\.)?doi\.org/(?:doi:)?|\bdoi\s*[:>]?\s*|(?<![\w/])",
-        r"10\.\d{4,9}(?:\.\d+)*/\S+",
+        rf"10\.\d{{4,9}}(?:\.\d+)*/{_REST}",
     ),
     "arxiv": (
         r"(?:https?://)?(?:www\.)?arxiv\.org/(?:abs|pdf)/|\barxiv\s*[:.]?\s*|\babs/|"
@@ -35,12 +37,12 @@ _PRINTED = {
         r"\bPubMed\s*:\s*",
         r"\d{1,8}(?!\d)",
     ),
-    "handle": (r"(?:https?://)?hdl\.handle\.net/|\bhdl:\s?", r"\d[\d.]*/\S+"),
-    "urn": (r"(?<!\w)", r"urn:[a-z0-9][a-z0-9-]{1,31}:\S+"),
-    "ark": (r"(?<!\w)", r"ark:/?\d{5,9}/\S+"),
+    "handle": (r"(?:https?://)?hdl\.handle\.net/|\bhdl:\s?", rf"\d[\d.]*/{_REST}"),
+    "urn": (r"(?<!\w)", rf"urn:[a-z0-9][a-z0-9-]{{1,31}}:{_REST}"),
+    "ark": (r"(?<!\w)", rf"ark:/?\d{{5,9}}/{_REST}"),
     "isbn": (r"\bISBN(?:-1[03])?(?:\s*\([^()]*\))?\s*:?\s*", rf"{_ISBN}(?!\w)"),
     "issn": (r"\bISSN(?:\s*\([^()]*\))?\s*:?\s*", r"\d{4}[-\u2010-\u2013]?\d{3}[\dX](?!\w)"),
-    URI: ("", r"(?<!\w)(?:(?:https?|ftp)://|www\.)\S+"),
+    URI: ("", rf"(?<!\w)(?:(?:https?|ftp)://|www\.){_REST}"),
 }
 _PATTERNS = {
     kind: re.compile(f"(?:{before})({form})", re.IGNORECASE)

@@ -18,10 +18,19 @@ ETAL_NAME = re.compile(_ETAL_WORDS, re.IGNORECASE)
 # Behind a name, with its full stop.
 ETAL = re.compile(rf"(?<!\w)(?:(?:{_ETAL_WORDS})|(?-i:{_ETAL_BEHIND_NAMES}))\.?", re.IGNORECASE)
 
-# What stands for a date that is not known or not there yet.
+# What stands for a date that is not known or not there yet, as well in CSL's locales.
 NO_DATE = re.compile(
-    r"(?:s\.?\s?[da]|n\.?\s?d|o\.\s?J|in\s+press|no\s+prelo|en\s+prensa|forthcoming|sous\s+presse|"
-    r"in\s+stampa|im\s+(?:Druck|Erscheinen)|to\s+appear|submitted|accepted|в\s+печати)\b\.?",
+    r"(?:s\.?\s?[daj]|n\.?\s?d|o\.\s?J|s\.\s?f|s/f|b\.\s?[rd]|d\.\s?[dg]|u\.\s?å|e\.\s?d|z\.\s?d|t\.\s?[ty]|t\.\s?th|"
+    r"f\.\s?a|w\.\s?p|é\.\s?n|ei\s+pvm|bez\s+dat|χ\.\s?χ|б\.\s?[дг]|д\.\s?т|د\.\s?ت|ม\.ป\.ป|"
+    r"(?:no|without|ohne)\s+(?:date|Datum)|(?:sin|sem|sense|sen|sans|senza|sine|uten|uden|utan|zonder)\s+"
+    r"(?:fecha|data|date|dato|datum|år|årtal|anno|die)|без\s+(?:даты|дати|дата|датума)|brak\s+daty|"
+    r"bez\s+datuma|brez\s+datuma|fără\s+dată|tarih\s+yok|tanpa\s+tanggal|không\s+ngày|évszám\s+nélkül|"
+    r"χωρίς\s+χρονολογία|بدون\s+تاریخ|دون\s+تاريخ|לא\s+ידוע|दिनांक\s+अज्ञात|ไม่ปรากฏปีที่พิมพ์|日付なし|"
+    r"일자\s+없음|日期不[详詳]|不[详詳]|"
+    r"in\s+press|no\s+prelo|en\s+(?:prensa|imprenta|impremta)|forthcoming|sous\s+presse|in\s+stampa|"
+    r"im\s+(?:Druck|Erscheinen)|to\s+appear|submitted|accepted|в\s+печати|у\s+пресі|под\s+печат|"
+    r"у\s+штампи|u\s+(?:tisku|štampi)|v\s+(?:tisku|tlači)|w\s+druku|in\s+druk|i\s+(?:tryk|trykk|tryck|trykken)|"
+    r"sub\s+tipar|painossa|trükis|basımda|υπό\s+έκδοση|زیر\s+چاپ|قيد\s+النشر|בדפוס|近刊|送印中|印行中)\.?",
     re.IGNORECASE,
 )
 # What introduces the date on which a page was read.

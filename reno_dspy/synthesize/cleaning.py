@@ -45,6 +45,7 @@ def cleaned(csl: Mapping[str, Any], form: str) -> dict[str, Any]:
     for name in _TEXTS:
         if value := _text(csl.get(name)):
             item[name] = value
+    _mend(item)
     for name in PEOPLE:
         if people := _people(csl.get(name) or [], form):
             item[name] = people
@@ -76,6 +77,22 @@ def _title(title: str) -> tuple[str, str | None]:
     if _MARKUP.search(title) or len(title) > 300 or not _balanced(title):
         raise Unusable("odd_title")
     return title, translation
+
+
+def _mend(item: dict[str, Any]) -> None:
+    """Split `2(1)` into volume and issue; drop what surrounds a container's title."""
+    if found := re.fullmatch(r"(\w+) ?\((\w[\w/-]*)\)", item.get("volume", "")):
+        item["volume"] = found[1]
+        item.setdefault("issue", found[2])
+    elif re.search(r"[()/:]|^abs", item.get("volume", "")):
+        del item["volume"]
+    if re.match(r"e\d{4,}", item.get("issue", "")):
+        item["page"] = item.pop("issue")
+    if "container-title" in item:
+        title = re.sub(r"\s*\[[^\]]*\]$|,? [Ii]n$", "", item["container-title"]).rstrip(" .,")
+        item["container-title"] = title
+        if re.search(r"[“”„\"]", title) or not title:
+            raise Unusable("odd_container")
 
 
 def _balanced(text: str) -> bool:
@@ -111,7 +128,7 @@ def _person(name: Mapping[str, Any], form: str) -> dict[str, Any]:
     whole = " ".join(person.values())
     if not person.get("family") or re.search(r"[\d&@;:/()\[\]\"?!]|\band\b|\bet al", whole):
         raise Unusable("odd_name")
-    if _MARKUP.search(whole) or len(whole) > 60:
+    if _MARKUP.search(whole) or len(whole) > 60 or person.get("given", "").count(" ") > 3:
         raise Unusable("odd_name")
     if re.fullmatch(r"[^\W\d_a-z]{2,4}", person.get("given", "")) and person["given"].isascii():
         person["given"] = " ".join(f"{letter}." for letter in person["given"])
@@ -163,5 +180,5 @@ def _identifiers(csl: Mapping[str, Any]) -> dict[str, str]:
     found = {}
     for name, pattern in patterns.items():
         if match := re.search(pattern, str(csl.get(name) or "")):
-            found[name] = match.group().rstrip(".,;:")
+            found[name] = re.sub(r"&\w*;?$", "", match.group()).rstrip(".,;:")
     return found

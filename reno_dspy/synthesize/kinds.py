@@ -98,7 +98,7 @@ class Kinds:
         """A work of `form` in `language`, as near to that as can be had."""
         known = self._pool.items(form, language)
         make = self._make.get(form)
-        donors = self._pool.of_language(language)
+        donors = self._pool.donors(language)
         if make and donors and rng.random() >= len(known) / (len(known) + _ENOUGH):
             donor = rng.choice(donors)
             if made := make(donor, rng):
@@ -151,7 +151,7 @@ class Kinds:
         book = self._book(donor, rng)
         if book is None:
             return None
-        other = rng.choice(self._pool.of_language(donor.language)).csl["title"]
+        other = rng.choice(self._pool.donors(donor.language)).csl["title"]
         book |= {"type": "chapter", "container-title": other, "page": pages(rng)}
         return book | {"editor": self._names.several(donor.language, rng, 3)}
 

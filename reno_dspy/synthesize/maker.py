@@ -14,6 +14,7 @@ from typing import Any
 
 from reno_dspy.data.noise import add_noise
 from reno_dspy.jats.citation import MalformedXml, name_of, parse
+from reno_dspy.jats.clean import clean_spans
 from reno_dspy.jats.spans import Span, render
 from reno_dspy.synthesize.config import SynthesizeConfig
 from reno_dspy.synthesize.engine import Engine, EngineFailure
@@ -150,6 +151,8 @@ class Maker:
             raise Unplaced("too_short")
         spans = place(text, marks, work, page.style.initials)
         people = [(mark.start, mark.end) for mark in marks if mark.kind == "person"]
+        # By the rules that every training row is cleaned by, so that all teach one way.
+        spans = list(clean_spans(text, spans, publication_type(work.form)).spans)
         _check_names(text, spans, people)
         if not _shown(work.form, spans):
             raise Unplaced("kind_not_shown")

@@ -67,10 +67,16 @@ class Names:
         """One to `most` people."""
         return [self.draw(language, rng) for _ in range(rng.randint(1, most))]
 
-    def given(self, initials: str, language: str | None, rng: random.Random) -> str:
-        """A whole given name in place of `initials`, with the same first letter where one is known."""
-        stock = self._stock(language).given
-        alike = [name for name in stock if name[:1] == initials[:1]]
+    def given(self, person: Mapping[str, Any], language: str | None, rng: random.Random) -> str:
+        """A whole given name in place of a person's initials, in the script of the family name.
+
+        Its first letter is theirs where one is known.
+        """
+        latin = is_latin(person["family"])
+        stock = [name for name in self._stock(language).given if is_latin(name) == latin]
+        if not stock:
+            stock = list(self._stock("en").given) if latin else [person["given"]]
+        alike = [name for name in stock if name[:1] == person["given"][:1]]
         return rng.choice(alike or stock)
 
     def _stock(self, language: str | None) -> _Stock:

@@ -22,6 +22,8 @@ NOT_LATIN = frozenset(
 # Share of the works that are in the language they are printed in; of the rest, in English.
 _SAME_LANGUAGE, _ENGLISH = 0.68, 0.45
 _HANDFUL = 30
+# Titles that no article or book has.
+_NO_DONORS = frozenset({"legal-doc", "standard", "data", "patent", "other"})
 
 
 class Pool:
@@ -74,12 +76,17 @@ class Pool:
         """The items of a form in a language."""
         return self._by.get((form, language), ())
 
-    def of_language(self, language: str | None) -> Sequence[Item]:
-        """All items in a language; of one that is not written in Latin letters, those that are not."""
+    def donors(self, language: str | None) -> Sequence[Item]:
+        """Items in a language whose titles may be another work's.
+
+        In a language that is not written in Latin letters, those that are not, where there are any.
+        """
         if language not in self._native:
             found = self._of_language.get(language, [])
             own = [item for item in found if not is_latin(item.csl["title"])]
-            self._native[language] = own if language in NOT_LATIN and own else found
+            found = own if language in NOT_LATIN and own else found
+            told = [item for item in found if item.form not in _NO_DONORS]
+            self._native[language] = told or found
         return self._native[language]
 
     def any_item(self, rng: random.Random) -> Item:

@@ -75,7 +75,7 @@ class Variation:
         if any(is_initials(p.get("given", "")) for p in authors) and rng.random() < 0.5:
             for person in authors:
                 if person.get("given") and is_initials(person["given"]):
-                    person["given"] = self._names.given(person["given"], language, rng)
+                    person["given"] = self._names.given(person, language, rng)
         if authors and rng.random() < 0.04:
             place = rng.randrange(len(csl["author"]))
             csl["author"][place] = with_suffix(csl["author"][place], language, rng)

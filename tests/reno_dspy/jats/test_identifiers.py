@@ -12,6 +12,8 @@ from reno_dspy.jats.identifiers import PERSISTENT, has_pid, identifiers, kind_of
         ("Annals 8. https://doi.org/10.5555/12.", [("doi", "10.5555/12")]),
         ("Annals. doi: http://dx.doi.org/10.5555/a1. Epub", [("doi", "10.5555/a1")]),
         ("doi:10.5555/a(b)c).", [("doi", "10.5555/a(b)c")]),
+        ("https://a.example/b.pdf．（参照 2022-09-22）", [("uri", "https://a.example/b.pdf")]),
+        ("DOI：10.5555/a1（中）", [("doi", "10.5555/a1")]),
         ("[doi>10.5555/ARES.2013.50]", [("doi", "10.5555/ARES.2013.50")]),
         (
             "10.1002/1097-0142(195607/08)9:4<822::AID-CNCR282>3.0.CO;2-4.",

@@ -51,7 +51,13 @@ def test_no_others(text: str) -> None:
     assert ETAL.search(text) is None
 
 
-@pytest.mark.parametrize("text", ["s.d.", "n.d.", "in press", "No prelo", "o. J.", "forthcoming"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s.d.", "n.d.", "in press", "No prelo", "o. J.", "forthcoming", "sans date", "б. д.", "s. f.",
+        "b.r.", "f.a.", "بدون تاریخ", "日付なし", "不详", "sem data", "w druku",
+    ],
+)  # fmt: skip
 def test_no_date(text: str) -> None:
     assert NO_DATE.fullmatch(text)
 

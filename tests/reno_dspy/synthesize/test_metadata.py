@@ -105,6 +105,7 @@ def test_what_cannot_be_read_is_told(tmp_path: Path, name: str, text: str, messa
         ({"author": [{"family": "Veldt and Odd", "given": "A."}]}, "odd_name"),
         ({"author": [{"literal": "Bok, Vaclav and Shaw, Frank"}]}, "doubtful_name"),
         ({"author": [{"literal": "Heng Li"}]}, "doubtful_name"),
+        ({"container-title": "“Salt,” In Fog"}, "odd_container"),
     ],
 )
 def test_a_doubtful_record_is_left_out(change: dict[str, Any], reason: str) -> None:
@@ -121,6 +122,8 @@ def test_cleaning_keeps_what_is_printed() -> None:
             "collection-title": "none",
             "DOI": "https://doi.org/10.1000/x.",
             "page": "1--9",
+            "volume": "2(1)",
+            "container-title": "Fog [Internet]",
         },
         "journal",
     )
@@ -133,3 +136,4 @@ def test_cleaning_keeps_what_is_printed() -> None:
     ]  # fmt: skip
     assert "collection-title" not in clean
     assert (clean["DOI"], clean["page"]) == ("10.1000/x", "1-9")
+    assert (clean["volume"], clean["issue"], clean["container-title"]) == ("2", "1", "Fog")
