@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from pydantic import Field
@@ -24,12 +23,12 @@ from reno_dspy.annotating.log import AnswerIndex, locked_log
 from reno_dspy.base.config import Free
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.failures import MAX_ERRORS, FailureBudget, MaxErrors
-from reno_dspy.base.jsonl import JsonlLog
-from reno_dspy.base.progress import Bar, bar
+from reno_dspy.base.jsonl import Appender, JsonlLog
+from reno_dspy.base.progress import bar
 from reno_dspy.jats.citation import read
 from reno_dspy.jats.spans import ILLEGAL
 from reno_dspy.systems import Completion, System
-from reno_dspy.systems.asking import ask_system
+from reno_dspy.systems.asking import Meter, ask_system
 from reno_dspy.systems.options import SystemOptions
 
 # References that are read at once: enough to make batches of like length, little to hold.
@@ -58,6 +57,11 @@ class _Job:
 
     index: int
     reference: Labelled
+
+    @property
+    def whole(self) -> str:
+        """The reference with its label."""
+        return "".join(self.reference)
 
 
 def annotate(
@@ -103,62 +107,84 @@ def _answer_all(
     budget = FailureBudget(config.max_errors, total or 0)
     title = f"annotate {system.name}"
     with log.appending() as out, bar(title, total, done=index.answered) as progress:
-        rate = _Rate(progress)
-
-        def keep(job: _Job, completion: Completion) -> None:
-            # Not before: a system that does not start must not bind the output to itself.
-            if not index.started:
-                out.write(header)
-                index.started = True
-            out.write({"index": job.index} | _answer(job.reference, completion))
-            rate.advance(completion)
-
-        def keep_and_count(job: _Job, completion: Completion) -> None:
-            keep(job, completion)
-            budget.count(completion.error)
-
-        async def answer() -> int:
-            """Answer window after window; how many references there were."""
-            count, started = 0, False
-            jobs = (_Job(i, reference) for i, reference in enumerate(split_labels(references)))
-            while window := list(islice(jobs, WINDOW)):
-                count += len(window)
-                # From a pipe, only as many references are known as were read.
-                budget.total = max(budget.total, count)
-                pending = _fit(
-                    [job for job in window if not index.has(job.index, "".join(job.reference))],
-                    keep,
-                )
-                if pending and not started:
-                    await system.start()
-                    started = True
-                await ask_system(
-                    system,
-                    pending,
-                    lambda job: job.reference.text,
-                    keep_and_count,
-                    budget,
-                    concurrency=config.concurrency,
-                    on_silence=progress.silent,
-                )
-            return count
-
-        index.check_count(asyncio.run(answer()))
+        keeper = _Keeper(index, header, out, Meter(progress), budget)
+        jobs = (_Job(i, reference) for i, reference in enumerate(split_labels(references)))
+        count = asyncio.run(
+            _answer_windows(system, jobs, keeper, config.concurrency, progress.silent)
+        )
+        index.check_count(count)
 
 
-def _fit(jobs: Sequence[_Job], reject: Callable[[_Job, Completion], None]) -> list[_Job]:
-    """The jobs that an annotation can hold, the longest first; the others go to `reject` as error rows.
+@dataclass
+class _Keeper:
+    """Writes what is known of a job to the log, and counts it."""
+
+    index: AnswerIndex
+    header: Mapping[str, Any]
+    out: Appender
+    meter: Meter
+    budget: FailureBudget
+
+    def keep(self, job: _Job, completion: Completion) -> None:
+        """Keep a system's answer, or its failure."""
+        self._write(job, completion)
+        self.budget.count(completion.error)
+
+    def reject(self, job: _Job, problem: str) -> None:
+        """Keep an error row without asking the system, which has not failed then."""
+        self._write(job, Completion("", error=problem))
+
+    def _write(self, job: _Job, completion: Completion) -> None:
+        # Not before: a system that does not start must not bind the output to itself.
+        if not self.index.started:
+            self.out.write(self.header)
+            self.index.started = True
+        self.out.write({"index": job.index} | _answer(job.reference, completion))
+        self.meter.advance(completion)
+
+
+async def _answer_windows(
+    system: System,
+    jobs: Iterator[_Job],
+    keeper: _Keeper,
+    concurrency: int | None,
+    on_silence: Callable[[float], None],
+) -> int:
+    """Answer the jobs window by window; returns how many there were, answered before or now."""
+    count, started = 0, False
+    while window := list(islice(jobs, WINDOW)):
+        count += len(window)
+        # From a pipe, only as many references are known as were read.
+        keeper.budget.total = max(keeper.budget.total, count)
+        unanswered = [job for job in window if not keeper.index.has(job.index, job.whole)]
+        pending = _fit(unanswered, keeper.reject)
+        if pending and not started:
+            await system.start()
+            started = True
+        await ask_system(
+            system,
+            pending,
+            lambda job: job.reference.text,
+            keeper.keep,
+            keeper.budget,
+            concurrency=concurrency,
+            on_silence=on_silence,
+        )
+    return count
+
+
+def _fit(jobs: Sequence[_Job], reject: Callable[[_Job, str], None]) -> list[_Job]:
+    """The jobs that an annotation can hold, the longest first; `reject` gets the others, with the reason.
 
     Long ones need the most memory, and an LM the most time; references of one length make a batch.
     """
     fit = []
     for job in jobs:
-        problem = _unfit("".join(job.reference))
+        problem = _unfit(job.whole)
         if problem is None:
             fit.append(job)
         else:
-            # The system is not asked about it, so that it is no failure of the system.
-            reject(job, Completion("", error=problem))
+            reject(job, problem)
     return sorted(fit, key=lambda job: len(job.reference.text), reverse=True)
 
 
@@ -171,22 +197,6 @@ def _write(config: AnnotateConfig, index: AnswerIndex) -> tuple[int, int]:
                 progress.advance()
 
         return write_answers(config.out, config.format, answers())
-
-
-class _Rate:
-    """Moves the bar by each answer and shows speed and failures beside it."""
-
-    def __init__(self, progress: Bar) -> None:
-        self._progress = progress
-        self._answers = self._errors = 0
-        self._start = perf_counter()
-
-    def advance(self, completion: Completion) -> None:
-        self._answers += 1
-        self._errors += completion.error is not None
-        rate = self._answers / max(perf_counter() - self._start, 1e-9)
-        shown = f"{rate:,.{0 if rate >= 10 else 1}f} references/s"
-        self._progress.advance(note=f"{shown}, {self._errors} errors")
 
 
 def _unfit(reference: str) -> str | None:

@@ -9,7 +9,6 @@ report is made from that file alone: scoring again asks nothing.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +20,7 @@ from reno_dspy.base.errors import InputError
 from reno_dspy.base.failures import MAX_ERRORS, FailureBudget, MaxErrors
 from reno_dspy.base.files import write_json, write_text
 from reno_dspy.base.jsonl import JsonlLog
-from reno_dspy.base.progress import Bar, bar
+from reno_dspy.base.progress import bar
 from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
 from reno_dspy.data.dataset import Dataset, Row
@@ -31,7 +30,7 @@ from reno_dspy.measure.report import citation_table, describe, report_scores, sc
 from reno_dspy.measure.result import Report
 from reno_dspy.measure.sessions import Sessions, session
 from reno_dspy.systems import Completion, System
-from reno_dspy.systems.asking import ask_system
+from reno_dspy.systems.asking import Meter, ask_system
 from reno_dspy.systems.options import SystemOptions
 
 
@@ -101,13 +100,24 @@ def answer(
 ) -> list[dict[str, Any]]:
     """The answers to every row, in order: those kept that did not fail, and new ones of `system`."""
     log = run_dir.log(PREDICTIONS)
-    done = {record["index"]: record for record in log.read()}
+    done = _by_index(log)
     pending = [i for i in range(len(rows)) if i not in done or done[i]["error"] is not None]
     if pending:
         with session(run_dir, run) as sessions:
             _answer_pending(system, rows, pending, log, config, sessions)
-    records = {record["index"]: record for record in log.read()}
-    return [records[i] for i in range(len(rows))]
+    done = _by_index(log)
+    return [done[i] for i in range(len(rows))]
+
+
+def _by_index(log: JsonlLog) -> dict[int, dict[str, Any]]:
+    """The last answer to every row that has one. Raises InputError for a log that is not ours."""
+    records = log.read()
+    if not all({"index", "error"} <= record.keys() for record in records):
+        raise InputError(
+            f"{log.path} has a line without `index` or `error`; no evaluation writes one. Remove that "
+            "line, or start over with --fresh."
+        )
+    return {record["index"]: record for record in records}
 
 
 def _answer_pending(
@@ -121,12 +131,12 @@ def _answer_pending(
     budget = FailureBudget(config.max_errors, len(rows))
     title, done = f"evaluate {system.name}", len(rows) - len(pending)
     with log.appending() as out, bar(title, len(rows), done) as progress:
-        rates = _Rates(progress)
+        meter = Meter(progress)
 
         def keep(index: int, completion: Completion) -> None:
             out.write(_record(index, rows[index], completion))
             budget.count(completion.error)
-            rates.advance(completion, budget.failed)
+            meter.advance(completion)
 
         def text(index: int) -> str:
             return rows[index].plaintext or ""
@@ -144,24 +154,6 @@ def _answer_pending(
             )
 
         asyncio.run(ask())
-
-
-class _Rates:
-    """Moves the bar by each answer and shows failures and speed beside it."""
-
-    def __init__(self, progress: Bar) -> None:
-        self._progress = progress
-        self._started = time.monotonic()
-        self._answers = self._tokens = 0
-
-    def advance(self, completion: Completion, failed: int) -> None:
-        self._answers += 1
-        self._tokens += completion.completion_tokens or 0
-        seconds = max(time.monotonic() - self._started, 1e-9)
-        rates = f"{self._answers / seconds:.1f} refs/s"
-        if self._tokens:
-            rates += f", {self._tokens / seconds:.0f} tokens/s"
-        self._progress.advance(note=f"{failed} errors, {rates}")
 
 
 def _record(index: int, row: Row, completion: Completion) -> dict[str, Any]:

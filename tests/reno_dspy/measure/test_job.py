@@ -183,6 +183,14 @@ def test_a_system_that_does_not_start_costs_nothing(tmp_path: Path) -> None:
     assert evaluate(config(tmp_path), Echo(data), data, NullTracker()).n == 24
 
 
+def test_a_log_that_somebody_changed_is_named(tmp_path: Path) -> None:
+    data = dataset()
+    evaluate(config(tmp_path), Echo(data), data, NullTracker())
+    (tmp_path / "predictions.jsonl").write_text('{"index": 3}\n')
+    with pytest.raises(InputError, match=r"predictions\.jsonl has a line without"):
+        evaluate(config(tmp_path), Echo(data), data, NullTracker())
+
+
 def test_failures_are_empty_predictions_and_tried_again(tmp_path: Path) -> None:
     data = dataset()
     failing = Echo(data, fail=frozenset({1, 5}))
