@@ -25,7 +25,7 @@ from statistics import mean
 import click
 import psutil
 
-from reno_dspy.data.dataset import read_records
+from reno_dspy.data.sources import read_records
 
 FILES = ("scielo", "ore", "pmc")
 KILL_AT = 1 / 3

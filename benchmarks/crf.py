@@ -25,7 +25,8 @@ from typing import Any
 import click
 
 from reno_dspy.base.files import write_text
-from reno_dspy.data.dataset import SPLITS, Row, load, read_records, save
+from reno_dspy.data.dataset import Row, load, save
+from reno_dspy.data.sources import SPLITS, read_records
 from reno_dspy.jats.elements import SCORED
 from reno_dspy.measure.in_memory import measure
 from reno_dspy.measure.measures import PRECISION, RECALL

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 import click
 
-from reno_dspy.data.dataset import read_records
+from reno_dspy.data.sources import read_records
 from reno_dspy.measure.report import make_report, score_records
 
 T = TypeVar("T")

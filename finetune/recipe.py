@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from reno_dspy.base.config import Config, Free
 from reno_dspy.data.noise import Noise
+from reno_dspy.data.options import StrictData
 
 RECIPES = Path(__file__).parent / "recipes"
 
@@ -76,7 +77,10 @@ class FinetuneConfig(Config):
     """Options of `reno finetune`."""
 
     base: str = Field(description="smollm2-135m, a model directory, or a hub id.")
-    data: str = Field(description="Data set with train and dev, or one file, split by article.")
+    data: str = Field(
+        description="Data set with train and dev, or other data, split by citing article."
+    )
+    strict_data: Free[StrictData] = False
     out: Free[Path] = Field(description="Run directory; an unfinished run there is resumed.")
     prompt: str = Field("zero-shot", description="Prompt: a name that ships, or a prompt file.")
     limit: int | None = Field(None, ge=1, description="Train on that many rows, drawn by --seed.")

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationInfo, field_serializer, field_validator, m
 from reno_dspy.base.config import Config, Free, validate
 from reno_dspy.base.failures import MAX_ERRORS, MaxErrors
 from reno_dspy.base.secrets import HIDDEN, redact
+from reno_dspy.data.options import StrictData
 
 SYSTEMS = Path(__file__).parent / "recipes" / "systems"
 JOBS = Path(__file__).parent / "recipes" / "optimize"
@@ -155,7 +156,9 @@ class Budget(Config):
 class OptimizeConfig(Config):
     """A GEPA job."""
 
-    data: str = Field(description="Data set directory with the splits train and dev.")
+    data: str = Field(
+        description="Data set with train and dev, or other data, split by citing article."
+    )
     out: Free[Path] = Field(description="Run directory.")
     student: str = Field(
         default="embedded",
@@ -197,6 +200,7 @@ class OptimizeConfig(Config):
     threads: Free[int] = Field(default=8, ge=1, description="Requests at once.")
     max_errors: MaxErrors = MAX_ERRORS
     seed: int = Field(default=0, description="Seed of samples and of GEPA.")
+    strict_data: Free[StrictData] = False
     final: Free[bool] = Field(
         default=False, description="Then measure seed and best prompt on test."
     )

@@ -32,7 +32,7 @@ def measure_on_test(
 
     Answers are kept: a second call costs nothing. Writes what came of it to OUT/final.md.
     """
-    test = load(config.data, "test")
+    test = load(config.data, "test", strict=config.strict_data, with_text=True)
     scores = []
     for name, candidate in (("test-seed", result.candidates[0]), ("test-best", result.best)):
         options = EvaluateConfig(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from programs.config import OptimizeConfig
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.tracker import DataRef
-from reno_dspy.data.dataset import Dataset, Row, load, splits_of
+from reno_dspy.data.dataset import Dataset, Row
+from reno_dspy.data.training import train_and_dev
 from reno_dspy.jats.citation import read
 
 
@@ -23,23 +25,26 @@ class Sample:
     split_digest: str
 
 
-def load_subset(data: str, split: str, size: int, columns: Sequence[str], seed: int) -> Sample:
-    """A stratified sample of `size` of the usable rows of the split `split` of `data`.
+def load_subsets(config: OptimizeConfig) -> tuple[Sample, Sample]:
+    """Stratified samples of the usable rows of train and dev, as `train_and_dev` has them.
 
-    Usable rows have plain text and gold with at least one field. No other split is opened. Raises
-    InputError when the data set has no such split, or nothing in it can be used.
+    Usable rows have plain text and gold with at least one field. Raises InputError when train or dev has
+    none.
     """
-    if split not in splits_of(data):
-        raise InputError(
-            f"{data} has no split {split!r}. GEPA takes minibatches from train and scores candidates "
-            "on dev: give a data set directory that has both, as `reno build` makes it."
-        )
-    whole = load(data, split)
+    train, dev = train_and_dev(config.data, config.seed, strict=config.strict_data)
+    return _sample(train, config.train_size, config), _sample(dev, config.dev_size, config)
+
+
+def _sample(whole: Dataset, size: int, config: OptimizeConfig) -> Sample:
     rows = [row for row in whole.rows if row.plaintext and _has_fields(row)]
     if not rows:
-        raise InputError(f"No row of {data}, split {split!r}, has plain text and annotated fields.")
-    chosen = tuple(stratified(rows, size, columns, seed))
-    return Sample(chosen, Dataset(chosen, whole.name, whole.path, split).ref(), whole.digest)
+        raise InputError(
+            f"No row of {whole.path} for {whole.split} has plain text and annotated fields. GEPA takes "
+            "minibatches from train and scores candidates on dev; data without dev needs rows of at "
+            "least two citing articles, so that it can be split."
+        )
+    chosen = tuple(stratified(rows, size, config.stratify, config.seed))
+    return Sample(chosen, replace(whole, rows=chosen).ref(), whole.digest)
 
 
 def stratified(rows: Sequence[Row], size: int, columns: Sequence[str], seed: int) -> list[Row]:

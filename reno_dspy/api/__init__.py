@@ -100,17 +100,23 @@ def annotate(
 
 
 def load(
-    data: str | Path, split: str | None = None, limit: int | None = None, seed: int = 0
+    data: str | Path,
+    split: str | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    *,
+    strict: bool = False,
 ) -> Dataset:
     """Load pairs of plain text and JATS: whatever `--data` takes (a directory, a file, a hub id).
 
     `split` names one of several parts; `limit` draws that many rows at random by `seed`. The result's
-    `rows` have `plaintext`, `xml`, `source` and more (`reno_dspy.Row`).
+    `rows` have `plaintext`, `xml`, `source` and more (`reno_dspy.Row`); rows that cannot be used are left
+    out (`left_out` counts them) or, if `strict`, refused.
     Raises InputError for anything missing, empty or in another form.
     """
     from reno_dspy.data import dataset
 
-    return dataset.load(str(data), split, limit, seed)
+    return dataset.load(str(data), split, limit, seed, strict=strict)
 
 
 def score(

@@ -27,8 +27,9 @@ from reno_dspy.build.stages import run as run_stages
 from reno_dspy.build.steps import Describer, Extractor
 from reno_dspy.build.store import Done, StageStore
 from reno_dspy.data.corpus import read_corpus
-from reno_dspy.data.dataset import SPLITS, Row, save, to_row
+from reno_dspy.data.dataset import Row, save, to_row
 from reno_dspy.data.hub import push_to_hub
+from reno_dspy.data.sources import SPLITS
 
 # Libraries on which the rows depend; their versions go to the manifest.
 _LIBRARIES = (

@@ -37,7 +37,9 @@ def command(config: EvaluateConfig, *, fresh: bool, tracking: bool) -> None:
     if config.trace is not None:
         require("track", "--trace")
     split = config.split or ("test" if "test" in splits_of(config.data) else None)
-    dataset = load(config.data, split, config.limit, config.seed)
+    dataset = load(
+        config.data, split, config.limit, config.seed, strict=config.strict_data, with_text=True
+    )
     with open_system(config, config.out / "server.log") as system:
         report = evaluate(config, system, dataset, open_tracker(tracking), fresh=fresh)
     print_report(report)

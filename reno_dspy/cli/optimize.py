@@ -39,9 +39,11 @@ def command(config: OptimizeConfig, *, fresh: bool, tracking: bool) -> None:
     from reno_dspy.cli.prompts import local_prompt
     from reno_dspy.cli.tracking import open_tracker
 
+    if config.final:
+        _check_final(config)
     with local_prompt(config.prompt) as name:
         prompt = prompts.load(name or config.prompt)
-    train, dev = (_sample(config, split) for split in ("train", "dev"))
+    train, dev = _samples(config)
     click.echo(f"Budget: {plan_job(config, len(dev.items))}.", err=True)
     lms = choose_lms(config, _student(config))
     inputs = inputs_of(task_of(config), prompt, train.items, dev.items, *lms)
@@ -62,16 +64,24 @@ def command(config: OptimizeConfig, *, fresh: bool, tracking: bool) -> None:
     click.echo(f"Written to {config.out} (prompt.json, candidates.json, report.md).", err=True)
 
 
-def _sample(config: OptimizeConfig, split: str) -> Sample:
-    """The items of `split` that the job works on; `test` is not among the splits asked for."""
-    size = config.train_size if split == "train" else config.dev_size
+def _check_final(config: OptimizeConfig) -> None:
+    from reno_dspy.data.dataset import splits_of
+
+    if "test" not in splits_of(config.data):
+        raise InputError(f"--final measures on the split test, which {config.data} has not.")
+
+
+def _samples(config: OptimizeConfig) -> tuple[Sample, Sample]:
+    """The items of train and of dev that the job works on; `test` is not opened."""
     if config.program == "extract":
         from programs.optimize.chunks import load_chunks
 
-        return load_chunks(config.data, split, size, config.seed)
-    from programs.optimize.subsets import load_subset
+        sizes = {"train": config.train_size, "dev": config.dev_size}
+        train, dev = (load_chunks(config.data, *one, config.seed) for one in sizes.items())
+        return train, dev
+    from programs.optimize.subsets import load_subsets
 
-    return load_subset(config.data, split, size, config.stratify, config.seed)
+    return load_subsets(config)
 
 
 def _search(

@@ -34,8 +34,11 @@ def command(config: TrainCrfConfig, *, fresh: bool, tracking: bool) -> None:
     def measured(crf: Crf) -> dict[str, Any]:
         return _measured(crf, test, run) if test else {}
 
-    data = load(config.data, config.split, config.limit, config.seed)
-    test = load(config.test, config.test_split) if config.test else None
+    strict = config.strict_data
+    data = load(config.data, config.split, config.limit, config.seed, strict=strict)
+    test = None
+    if config.test:
+        test = load(config.test, config.test_split, strict=strict, with_text=True)
     inputs = {"data_digest": data.digest, "test_digest": test.digest if test else None}
     options = config.model_dump(mode="json")
     with (

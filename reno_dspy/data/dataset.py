@@ -6,11 +6,9 @@ The first four columns are the published benchmark's, so that it and ours are in
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -22,12 +20,15 @@ import pyarrow.parquet as pq
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import digest as short_digest
 from reno_dspy.base.files import sha256_file, write_bytes, write_json, write_text
+from reno_dspy.base.progress import say
 from reno_dspy.base.tracker import DataRef
 from reno_dspy.data.cells import flag, label, number, text
 from reno_dspy.data.draw import draw
+from reno_dspy.data.sources import MANIFEST, Record, open_source
 
-SPLITS = ("train", "dev", "test")
-MANIFEST = "manifest.json"
+_KINDS = (".jsonl", ".parquet", ".csv", ".tsv")
+# Unusable rows that a message names; the others are counted.
+_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -76,12 +77,16 @@ _READERS: Mapping[str, Callable[[Any, str], Any]] = {
 
 @dataclass(frozen=True)
 class Dataset:
-    """Rows with their origin; `digest` changes with any text, annotation or order of rows."""
+    """Rows with their origin; `digest` changes with any text, annotation or order of rows.
+
+    `left_out` is how many rows of the origin could not be used.
+    """
 
     rows: tuple[Row, ...]
     name: str
     path: str
     split: str | None
+    left_out: int = 0
 
     @cached_property
     def digest(self) -> str:
@@ -103,32 +108,66 @@ def digest_rows(rows: Iterable[Row]) -> str:
     return digest.hexdigest()[:16]
 
 
-def load(data: str, split: str | None = None, limit: int | None = None, seed: int = 0) -> Dataset:
-    """Load `data`: a directory of ours, a `.jsonl(.gz)` or `.parquet` file, or a hub id.
+def load(
+    data: str,
+    split: str | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    *,
+    strict: bool = False,
+    with_text: bool = False,
+) -> Dataset:
+    """Load `data`: anything that `reno_dspy.data.sources` reads.
 
-    `split` names a part of a data set that has parts; without it a file is taken whole and a directory
-    or hub data set must have one part only. `limit` draws that many rows at random by `seed`, kept in
-    order. Raises InputError for anything missing, empty or not in this form.
+    `split` names a part of a data set that has parts; without it the data must have one part only. Rows
+    that cannot be used (no annotation, a value of another type; no plain text, if `with_text` asks for
+    it) are left out, which is said in a line; `strict` refuses data that has any. `limit` draws that many
+    of the others at random by `seed`, kept in order. Raises InputError for anything missing, without a
+    usable row, or not in this form.
     """
-    path = Path(data)
-    if path.is_dir():
-        rows = _read_directory(path, split)
-    elif path.is_file():
-        if split:
-            raise InputError(f"{data} is one file and has no split {split!r}; leave --split out.")
-        rows = _read_file(path)
-    else:
-        rows = _read_hub(data, split)
-    if not rows:
-        raise InputError(f"{data} holds no rows" + (f" in split {split!r}." if split else "."))
-    return Dataset(tuple(draw(rows, limit, seed)), _name(path), data, split)
+    source = open_source(data)
+    chosen = source.choose(split)
+    rows, problems = _read(source.records(chosen), with_text)
+    where = data + (f", split {split!r}," if split else "")
+    if not rows and not problems:
+        raise InputError(f"{where} holds no rows.")
+    if problems and (strict or not rows):
+        raise InputError(f"{where} {_unusable(problems, len(rows))}.")
+    if problems:
+        say(f"{where} {_unusable(problems, len(rows))}. --strict-data refuses such data.")
+    drawn = tuple(draw(rows, limit, seed))
+    return Dataset(drawn, _name(Path(data)), data, chosen if split else None, len(problems))
 
 
 def splits_of(data: str) -> tuple[str, ...]:
-    """The splits of a data set directory of ours, in the order train, dev, test; () for a file."""
-    path = Path(data)
+    """The splits of `data`, train, dev and test first; () for data without parts.
+
+    Raises InputError when there is no such data.
+    """
+    return open_source(data).splits
+
+
+def _read(records: Iterable[Record], with_text: bool) -> tuple[list[Row], list[str]]:
+    """The usable rows, and what is wrong with each of the others."""
+    rows, problems = [], []
+    for place, record in enumerate(records, start=1):
+        try:
+            row = to_row(record, f"row {place}")
+        except InputError as error:
+            problems.append(str(error).rstrip("."))
+            continue
+        if with_text and not (row.plaintext or "").strip():
+            problems.append(f"row {place} has no plain text")
+        else:
+            rows.append(row)
+    return rows, problems
+
+
+def _unusable(problems: Sequence[str], usable: int) -> str:
+    shown = "; ".join(problems[:_SHOWN])
+    more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
     return (
-        tuple(s for s in SPLITS if list(path.glob(f"data/{s}-*.parquet"))) if path.is_dir() else ()
+        f"has {len(problems)} of {len(problems) + usable} rows that cannot be used: {shown}{more}"
     )
 
 
@@ -160,28 +199,6 @@ def save(
     return digest
 
 
-def read_records(path: Path) -> Iterator[dict[str, Any]]:
-    """The JSON objects of a `.jsonl` or `.jsonl.gz` file. Raises InputError naming file and line."""
-    try:
-        opener = gzip.open if path.suffix == ".gz" else open
-        with opener(path, "rt", encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    yield _record(line, f"{path}:{number}")
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise InputError(f"Cannot read {path}: {error}.") from error
-
-
-def _record(line: str, where: str) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except ValueError as error:
-        raise InputError(f"{where} is not JSON: {error}.") from None
-    if not isinstance(value, dict):
-        raise InputError(f"{where} is not a JSON object.")
-    return value
-
-
 def to_row(record: Mapping[str, Any], where: str) -> Row:
     """A Row from a record with at least `xml`; unknown columns are left out.
 
@@ -189,64 +206,13 @@ def to_row(record: Mapping[str, Any], where: str) -> Row:
     """
     known = {_SYNONYMS.get(key, key): value for key, value in record.items()}
     if not isinstance(known.get("xml"), str):
-        raise InputError(f"{where} has no text in column `xml` (the gold annotation).")
+        columns = ", ".join(map(str, record)) or "none"
+        raise InputError(f"{where} has no text in column `xml` (its columns: {columns}).")
     values = {
         column: read(known.get(column), f"{where}: column `{column}`")
         for column, read in _READERS.items()
     }
     return Row(**(values | {"source": values["source"] or "unknown"}))
-
-
-def _read_file(path: Path) -> list[Row]:
-    if path.name.endswith((".jsonl", ".jsonl.gz")):
-        records = read_records(path)
-        return [to_row(r, f"{path}, record {n}") for n, r in enumerate(records, start=1)]
-    if path.suffix == ".parquet":
-        return _read_parquet(path)
-    raise InputError(f"{path} is neither .jsonl, .jsonl.gz nor .parquet.")
-
-
-def _read_parquet(path: Path) -> list[Row]:
-    try:
-        records = pq.read_table(path).to_pylist()
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"{path} is not a readable Parquet file: {error}.") from error
-    return [to_row(r, f"{path}, row {n}") for n, r in enumerate(records, start=1)]
-
-
-def _read_directory(path: Path, split: str | None) -> list[Row]:
-    if not (path / MANIFEST).is_file():
-        raise InputError(
-            f"{path} is not a data set of ours: it has no {MANIFEST}. Was it built whole?"
-        )
-    present = splits_of(str(path))
-    if split is None and len(present) != 1:
-        raise InputError(f"{path} has the splits {', '.join(present)}; choose one with --split.")
-    chosen = split or present[0]
-    if chosen not in present:
-        raise InputError(f"{path} has no split {chosen!r}, only {', '.join(present)}.")
-    files = sorted(path.glob(f"data/{chosen}-*.parquet"))
-    return [row for file in files for row in _read_parquet(file)]
-
-
-def _read_hub(name: str, split: str | None) -> list[Row]:
-    if name.count("/") != 1 or name.startswith((".", "/", "~")):
-        raise InputError(f"{name} does not exist (no such file or directory).")
-    import datasets
-
-    try:
-        found = datasets.load_dataset(name)
-    except Exception as error:
-        # The hub client raises many kinds; for the user they all mean the same.
-        raise InputError(
-            f"{name} is neither a file here nor a data set that the hub gave: {error}"
-        ) from error
-    if split is None and len(found) != 1:
-        raise InputError(f"{name} has the splits {', '.join(found)}; choose one with --split.")
-    chosen = split or next(iter(found))
-    if chosen not in found:
-        raise InputError(f"{name} has no split {chosen!r}, only {', '.join(found)}.")
-    return [to_row(r, f"{name}, row {n}") for n, r in enumerate(found[chosen], start=1)]
 
 
 def _to_parquet(rows: Sequence[Row]) -> bytes:
@@ -272,4 +238,5 @@ def _card_header(splits: Mapping[str, Sequence[Row]], digest: str) -> str:
 def _name(path: Path) -> str:
     # `.` and `..` have no name of their own.
     name = path.name if path.name not in ("", "..") else path.resolve().name
-    return name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".parquet")
+    name = name.removesuffix(".gz")
+    return name.removesuffix(next((s for s in _KINDS if name.endswith(s)), ""))

@@ -24,6 +24,7 @@ from reno_dspy.base.progress import bar
 from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
 from reno_dspy.data.dataset import Dataset, Row
+from reno_dspy.data.options import StrictData
 from reno_dspy.measure.fields import FIELD_SETS, Fields
 from reno_dspy.measure.files import CITATIONS, PREDICTIONS, REPORT, REVIEWS
 from reno_dspy.measure.report import citation_table, describe, report_scores, score_records
@@ -37,7 +38,7 @@ from reno_dspy.systems.options import SystemOptions
 class EvaluateConfig(SystemOptions):
     """Options of `reno evaluate`."""
 
-    data: str = Field(description="Data set directory, .jsonl(.gz) or .parquet file, or hub id.")
+    data: str = Field(description="Data set directory, file (JSONL, CSV, Parquet), or hub id.")
     out: Free[Path] = Field(description="Run directory; an unfinished run there is resumed.")
     split: str | None = Field(None, description="Split to measure on (a directory's: test).")
     limit: int | None = Field(None, ge=1, description="Measure on that many rows, drawn by --seed.")
@@ -49,6 +50,7 @@ class EvaluateConfig(SystemOptions):
         description="Fields to compare: the paper's, or all elements and the publication type.",
     )
     max_errors: MaxErrors = MAX_ERRORS
+    strict_data: Free[StrictData] = False
     trace: Free[str | None] = Field(
         None,
         pattern=r"^(all|[1-9]\d*)$",
@@ -192,6 +194,8 @@ def _log_inputs(run: Run, config: EvaluateConfig, system: System, dataset: Datas
         "system": system.name, "data": dataset.ref().name, "profile": config.profile,
         "uses.data": dataset.digest, **uses,
     })  # fmt: skip
+    if dataset.left_out:
+        run.tags({"data.left_out": f"{dataset.left_out} rows that cannot be used"})
     run.data(dataset.ref(), "test")
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from reno_dspy.base.errors import InputError
 from reno_dspy.data.cells import is_nothing, label, text
-from reno_dspy.data.dataset import read_records
+from reno_dspy.data.sources import read_records
 from reno_dspy.measure.files import PREDICTIONS
 
 Record: TypeAlias = Mapping[str, Any]

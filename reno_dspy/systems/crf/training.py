@@ -25,6 +25,7 @@ from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run
 from reno_dspy.data.dataset import Dataset, Row
 from reno_dspy.data.lessons import Lesson, lesson_of
+from reno_dspy.data.options import StrictData
 from reno_dspy.systems.bio import field_of, labels_of
 from reno_dspy.systems.crf.features import features
 from reno_dspy.systems.crf.model import Crf
@@ -41,6 +42,7 @@ class TrainCrfConfig(Config):
     split: str | None = Field(None, description="Split of --data.")
     test: str | None = Field(None, description="Pairs to measure the finished model on.")
     test_split: str | None = Field(None, description="Split of --test.")
+    strict_data: Free[StrictData] = False
     out: Free[Path] = Field(description="Run directory.")
     limit: int | None = Field(None, gt=0, description="Train on that many pairs, drawn at random.")
     seed: int = Field(0, description="Seed of that draw.")

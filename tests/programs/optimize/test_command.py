@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -243,9 +244,23 @@ def test_a_local_reflection_lm_takes_two_options(data: Path, endpoint: Any, tmp_
     assert spent["student"]["prompt_tokens"] == 11 * (len(student.requests) + len(student.trials))
 
 
-def test_data_without_dev(tmp_path: Path) -> None:
-    save({"train": rows(0, 9)}, tmp_path / "data", "", {})
-    with pytest.raises(InputError, match="has no split 'dev'"):
+def test_a_file_is_split_by_article(endpoint: Any, tmp_path: Path) -> None:
+    server, data = endpoint(answer), tmp_path / "rows.jsonl"
+    lines = [json.dumps(asdict(row)) for row in rows(0, 40)]
+    data.write_text("\n".join([*lines, '{"plaintext": "no annotation"}']))
+    options = ("--data", str(data), "--out", str(tmp_path / "run"), "--no-tracking")
+    result = invoke(write_recipe(tmp_path), *options, "--api-base", server.url)
+    assert "dev score 0.667 -> 1.000" in result.stdout
+    assert "1 of 41 rows that cannot be used: row 41 has no text in column `xml`" in result.stderr
+    with pytest.raises(InputError, match="measures on the split test"):
+        invoke(write_recipe(tmp_path), *options, "--final")
+    with pytest.raises(InputError, match="1 of 41 rows"):
+        invoke(write_recipe(tmp_path), *options, "--strict-data")
+
+
+def test_one_article_cannot_be_split(tmp_path: Path) -> None:
+    save({"train": rows(0, 1) * 9}, tmp_path / "data", "", {})
+    with pytest.raises(InputError, match=r"No row .* for dev .* at least two citing articles"):
         invoke(
             write_recipe(tmp_path), "--data", str(tmp_path / "data"), "--out", str(tmp_path / "o")
         )

@@ -1,6 +1,8 @@
 """The data set contract: what can be read, what is written, what a digest covers."""
 
+import csv
 import gzip
+import io
 import json
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import sha256_file
 from reno_dspy.data import dataset as module
-from reno_dspy.data.dataset import Row, load, save
+from reno_dspy.data.dataset import Row, load, save, splits_of
 
 ROWS = [
     Row("10.5555/a", f"Ref {i}", f"<m><year>{2000 + i}</year></m>", "ore", id=str(i), has_pid=True)
@@ -28,8 +30,9 @@ def test_a_directory_is_read_by_split(built: Path) -> None:
     assert load(str(built), "test").rows == tuple(ROWS[4:])
     with pytest.raises(InputError, match="splits train, dev, test; choose one"):
         load(str(built))
-    with pytest.raises(InputError, match="no split 'valid'"):
-        load(str(built), "valid")
+    with pytest.raises(InputError, match="no split 'all'"):
+        load(str(built), "all")
+    assert load(str(built), "validation").rows == tuple(ROWS[3:4])
 
 
 @pytest.mark.parametrize("data", [".", "..", "../d", "./"])
@@ -102,6 +105,79 @@ def test_files_of_every_kind_are_read(built: Path, tmp_path: Path) -> None:
     assert len(load(str(built / "data" / "train-00000-of-00001.parquet")).rows) == 3
 
 
+PAIR = {"plaintext": "Ito & Sons; 2001\nx", "xml": "<m a=\"1\">Ito, K</m>", "has_pid": True,
+        "similarity": 0.5, "citing_article_id": "7"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "delimiter"), [("r.csv", ","), ("r.csv", ";"), ("r.tsv", "\t"), ("r.csv.gz", ",")]
+)
+def test_tables_are_read(name: str, delimiter: str, tmp_path: Path) -> None:
+    text = io.StringIO(newline="")
+    table = csv.DictWriter(text, [*PAIR, "language"], delimiter=delimiter)
+    table.writeheader()
+    table.writerow(PAIR)
+    data = text.getvalue().encode("utf-8-sig")  # as spreadsheets write it
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    (row,) = load(str(tmp_path / name)).rows
+    assert {key: getattr(row, key) for key in PAIR} == PAIR
+    assert row.language is None
+    assert load(str(tmp_path / name)).name == "r"
+
+
+def test_json_lines_may_have_a_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "r.jsonl").write_text(json.dumps(PAIR) + "\r\n", encoding="utf-8-sig")
+    assert load(str(tmp_path / "r.jsonl")).rows[0].xml == PAIR["xml"]
+
+
+def test_what_save_to_disk_wrote_is_read(tmp_path: Path) -> None:
+    import datasets
+
+    one = datasets.Dataset.from_list([PAIR] * 3)
+    one.save_to_disk(tmp_path / "one")
+    datasets.DatasetDict(train=one, validation=one.select([1])).save_to_disk(tmp_path / "two")
+    assert len(load(str(tmp_path / "one")).rows) == 3
+    assert splits_of(str(tmp_path / "one")) == ()
+    assert splits_of(str(tmp_path / "two")) == ("train", "dev")
+    assert load(str(tmp_path / "two"), "dev").rows == load(str(tmp_path / "one")).rows[:1]
+
+
+@pytest.mark.parametrize("folder", ["data", "."])
+def test_a_directory_of_files_named_by_split_is_read(folder: str, tmp_path: Path) -> None:
+    (tmp_path / folder).mkdir(exist_ok=True)
+    line = json.dumps(PAIR) + "\n"
+    (tmp_path / folder / "train-00000-of-00002.jsonl").write_text(line)
+    (tmp_path / folder / "train-00001-of-00002.jsonl").write_text(line)
+    (tmp_path / folder / "Validation.jsonl").write_text(line)
+    (tmp_path / "README.md").write_text("# A data set\n")
+    assert splits_of(str(tmp_path)) == ("train", "dev")
+    assert len(load(str(tmp_path), "train").rows) == 2
+    with pytest.raises(InputError, match="splits train, dev; choose one"):
+        load(str(tmp_path))
+
+
+def test_rows_that_cannot_be_used_are_named_and_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad: list[dict[str, object]] = [
+        {"xml": None},
+        {"plaintext": 3},
+        {"plaintext": " "},
+        {"has_pid": "?"},
+    ]
+    rows = [PAIR, *(PAIR | one for one in bad), PAIR]
+    (tmp_path / "r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data = str(tmp_path / "r.jsonl")
+    loaded = load(data, with_text=True)
+    assert (len(loaded.rows), loaded.left_out) == (2, 4)
+    said = capsys.readouterr().err
+    assert "4 of 6 rows that cannot be used: row 2 has no text in column `xml`" in said
+    assert "row 4 has no plain text; and 1 more. --strict-data refuses" in said
+    assert len(load(data).rows) == 3
+    with pytest.raises(InputError, match=r"3 of 6 rows.*row 2.*row 3"):
+        load(data, strict=True)
+
+
 def test_limit_draws_by_seed_and_keeps_order(built: Path) -> None:
     rows = load(str(built), "train", limit=2, seed=3).rows
     assert rows == load(str(built), "train", limit=2, seed=3).rows
@@ -133,14 +209,16 @@ def test_articles_named_by_numbers_are_not_places_in_the_data(tmp_path: Path) ->
         ("empty.jsonl", b"", "holds no rows"),
         ("bad.jsonl", b'{"xml": "<a/>"}\n{oops\n', "bad.jsonl:2 is not JSON"),
         ("list.jsonl", b"[1]\n", "list.jsonl:1 is not a JSON object"),
-        ("noxml.jsonl", b'{"plaintext": "x"}\n', "record 1 has no text in column `xml`"),
+        ("noxml.jsonl", b'{"plaintext": "x"}\n', "row 1 has no text in column `xml` .* plaintext"),
         ("number.jsonl", b'{"plaintext": 3, "xml": "<a/>"}\n', "`plaintext` must be text"),
         ("ids.jsonl", b'{"xml": "<a/>", "citing_article": [1]}\n', r"article_id` .* not \[1\]"),
         ("flag.jsonl", b'{"xml": "<a/>", "has_pid": "yes"}\n', "`has_pid` must be true or false"),
         ("bytes.jsonl", b"\xff\xfe\n", "Cannot read"),
         ("cut.jsonl.gz", gzip.compress(b'{"xml": "<a/>"}\n')[:-4], "Cannot read"),
         ("not.parquet", b"nothing", "not a readable Parquet"),
-        ("what.csv", b"a,b\n", "neither .jsonl, .jsonl.gz nor .parquet"),
+        ("what.xlsx", b"a,b\n", "none of .jsonl, .jsonl.gz, .csv"),
+        ("noxml.csv", b"plaintext,jats\nx,<a/>\n", "columns: plaintext, jats"),
+        ("open.csv", b'plaintext,xml\nx,"<a/>\n', "not well-formed CSV"),
     ],
 )
 def test_bad_files_are_answered_plainly(

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from reno_dspy.base.errors import InputError
 from reno_dspy.cli.evaluate import command as evaluate
 from reno_dspy.cli.train_crf import command as train_crf
-from reno_dspy.data.dataset import Row, read_records, to_row
+from reno_dspy.data.dataset import Row, to_row
+from reno_dspy.data.sources import read_records
 from reno_dspy.jats.spans import Span, project
 from reno_dspy.measure.in_memory import measure
 from reno_dspy.measure.metric import compare
