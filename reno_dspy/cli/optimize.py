@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from programs.config import JOBS, LMSpec, OptimizeConfig
-from reno_dspy.base.errors import JobError
+from reno_dspy.base.errors import InputError, JobError
 from reno_dspy.cli.options import job_options
 
 if TYPE_CHECKING:

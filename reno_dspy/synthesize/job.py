@@ -27,7 +27,8 @@ from reno_dspy.base.files import sha256_file
 from reno_dspy.base.progress import Bar, bar
 from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import DataRef, Tracker
-from reno_dspy.data.dataset import MANIFEST, SPLITS, Row, digest_rows, save, to_row
+from reno_dspy.data.dataset import Row, digest_rows, save, to_row
+from reno_dspy.data.sources import MANIFEST, SPLITS
 from reno_dspy.jats.text import folded
 from reno_dspy.synthesize.card import card
 from reno_dspy.synthesize.config import SynthesizeConfig

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from reno_dspy.base.errors import InputError
-from reno_dspy.data.dataset import load, read_records
+from reno_dspy.data.dataset import load
+from reno_dspy.data.sources import read_records
 from reno_dspy.jats.citation import MalformedXml
 from reno_dspy.jats.csl import to_csl
 from reno_dspy.jats.text import folded
