@@ -13,7 +13,6 @@ are rules of their own: xgrammar works out the allowed tokens once for every cha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -31,6 +30,7 @@ from reno_dspy.jats.elements import (
 )
 from reno_dspy.jats.spans import render
 from reno_dspy.systems import Constrain
+from reno_dspy.systems.tokens import tokenize
 
 # People as wholes; names have parts.
 _MEMBERS = tuple(sorted(PEOPLE - NAME_PARTS - WHOLE_PEOPLE))
@@ -57,10 +57,6 @@ _ATTRIBUTES = {
     "pub-id": ("pub-id-type", PUB_ID_TYPES),
 }
 
-# A tag can stand where a run of letters or of digits begins or ends, and beside any other character;
-# in scripts without spaces between words, beside every character.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff"
-_WORD = re.compile(rf"(\s*)((?:(?![{_UNSPACED}])[^\W\d_]|[\u0300-\u036f])+|\d+|\S)")
 _TEXT = r"[^<>&\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
 _ESCAPES = {'"': r"\"", "\\": r"\\", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
@@ -123,8 +119,12 @@ def copy_grammar(reference: str) -> str:
     (so none is empty), `tK_I` what may follow inside the element of number K, which holds text.
     """
     render(reference, ())  # checks the characters
-    words = [(match[1], _escape(match[2])) for match in _WORD.finditer(reference)]
-    last = max((match.end() for match in _WORD.finditer(reference)), default=0)
+    words: list[tuple[str, str]] = []
+    last = 0
+    # A tag can stand where a tagger may cut.
+    for token in tokenize(reference):
+        words.append((reference[last : token.start], _escape(reference[token.start : token.end])))
+        last = token.end
     tail = _escape(reference[last:])
     rules = [f"root ::= {_open('mixed-citation')} c0", *_tag_rules(), *_word_rules(words, tail)]
     for i in range(len(words)):
