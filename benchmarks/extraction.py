@@ -14,6 +14,7 @@ from pathlib import Path
 
 from convert import findable
 
+from reno_dspy.base.errors import InputError
 from reno_dspy.build.match import match
 from reno_dspy.build.pdf.convert import Converter
 from reno_dspy.build.references.find import extract, verify, without_furniture
@@ -34,7 +35,11 @@ def main() -> None:
     with Converter() as converter:
         for pdf in pdfs:
             document = converter.convert(pdf)
-            references = read_article(pdf.with_suffix(".xml")).references
+            try:
+                references = read_article(pdf.with_suffix(".xml")).references
+            except InputError as error:
+                print(f"{pdf.stem}: {error}")
+                continue
             kind = "mixed" if all(r.kind == "mixed" for r in references) else "element"
             found = verify(extract(document.markdown), document.markdown).references
             matches = match(found, [reference_forms(r)[0] for r in references])
@@ -49,7 +54,9 @@ def main() -> None:
                 print(*(f"  JATS: {r.text}" for j, r in enumerate(references) if j not in taken[1]),
                       sep="\n")  # fmt: skip
     for kind, (refs, able, _, matched) in sums.items():
-        print(f"{kind}: {refs} references, {matched}/{able} of the findable = {matched / able:.1%}")
+        print(
+            f"{kind}: {refs} references, {matched}/{able} of the findable = {matched / max(able, 1):.1%}"
+        )
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from reno_dspy.build.references import find
 from reno_dspy.jats.article import JatsReference, read_article
 from reno_dspy.jats.citation import MalformedXml, parse
 from reno_dspy.jats.elements import publication_type
-from reno_dspy.jats.print_styles import renderings
+from reno_dspy.jats.print_styles import renderings, without_ids
 
 Record = dict[str, Any]
 # Markdown of an article -> its references, verbatim. An LM program or `find.extract`.
@@ -151,11 +151,17 @@ def _failure(record: Record, error: JobError) -> Record:
 
 
 def reference_forms(reference: JatsReference) -> tuple[list[str], list[str]]:
-    """The texts of a JATS reference to match with, and what they are."""
-    if reference.kind != "element":
-        return [reference.text], ["text"]
+    """The texts of a JATS reference to match with, and what they are.
+
+    Besides what the article prints: the same without identifiers, which publishers glue on unprinted,
+    and the tagged values in several printed styles.
+    """
+    texts = list(reference.texts)
     try:
-        rendered = renderings(parse(reference.xml))
+        citation = parse(reference.xml)
     except MalformedXml:
-        rendered = {}
-    return [reference.text, *rendered.values()], ["text", *rendered]
+        return texts, ["text"] * len(texts)
+    forms = renderings(citation)
+    if reference.kind == "mixed":
+        forms = {"without ids": without_ids(citation)} | forms
+    return [*texts, *forms.values()], [*["text"] * len(texts), *forms]

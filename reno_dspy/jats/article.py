@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,18 +22,23 @@ _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 @dataclass(frozen=True)
 class JatsReference:
-    """One `ref` of a reference list.
+    """One work of a reference list.
 
-    `xml` is its gold: the tagged citation, where a `ref` has a plain `mixed-citation` beside an
-    `element-citation` the latter. `text` is what is matched with the PDF: the text of the
-    `mixed-citation`, or for `kind` "element" (no mixed citation at all) the bare element texts.
+    `xml` is its gold: the tagged citation, where a plain `mixed-citation` stands beside an
+    `element-citation` the latter. `texts` are what the article prints, one for each `mixed-citation` of
+    the work (of alternatives, in several languages); for `kind` "element" (no mixed citation at all) the
+    bare texts of the elements.
     """
 
     id: str
-    label: str | None
     xml: str
-    text: str
+    texts: tuple[str, ...]
     kind: str
+
+    @property
+    def text(self) -> str:
+        """The first of the texts."""
+        return self.texts[0]
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,26 @@ def parse_file(path: Path) -> Element:
     if internal is not None and list(internal.iterentities()):
         raise InputError(f"{path} declares XML entities, which are refused. Expand them first.")
     _resolve_character_entities(root)
+    _drop_prefixes(root)
+    _drop_tex(root)
     return root
+
+
+def _drop_prefixes(root: Element) -> None:
+    """Name the elements of the article's own namespace without it, as nearly all JATS does."""
+    namespace = etree.QName(root).namespace
+    if namespace:
+        for element in root.iter(etree.Element):
+            if etree.QName(element).namespace == namespace:
+                element.tag = etree.QName(element).localname
+
+
+def _drop_tex(root: Element) -> None:
+    """Leave out `tex-math` that stands beside MathML of the same formula: it is a program, not text."""
+    for tex in list(root.iter("{*}tex-math")):
+        parent = tex.getparent()
+        if parent is not None and name_of(parent) == "alternatives" and len(parent) > 1:
+            parent.remove(tex)
 
 
 def _resolve_character_entities(root: Element) -> None:
@@ -109,27 +133,50 @@ def _resolve_character_entities(root: Element) -> None:
 def _references(root: Element) -> Iterator[JatsReference]:
     refs = [element for element in root.iter(etree.Element) if name_of(element) == "ref"]
     for number, ref in enumerate(refs, start=1):
-        citations = [c for c in ref.iter(etree.Element) if name_of(c) in _MIXED | _ELEMENT]
-        mixed = [c for c in citations if name_of(c) in _MIXED]
-        elements = [c for c in citations if name_of(c) in _ELEMENT]
         reference_id = ref.get("id") or f"ref{number}"
-        label = next((text_of(c) for c in ref if name_of(c) == "label"), None)
-        if len(mixed) == 1 and len(elements) == 1:
-            gold = elements[0] if not _is_tagged(mixed[0]) else mixed[0]
-            yield _reference(reference_id, label, gold, mixed[0])
-        else:
-            # Several works under one number (a, b, c) are several references.
-            chosen = mixed or elements
-            for part, citation in enumerate(chosen):
-                suffix = f".{part + 1}" if len(chosen) > 1 else ""
-                yield _reference(reference_id + suffix, label, citation, citation)
+        works = _works(ref)
+        for part, citations in enumerate(works, start=1):
+            suffix = f".{part}" if len(works) > 1 else ""
+            yield _reference(reference_id + suffix, citations)
 
 
-def _reference(
-    reference_id: str, label: str | None, gold: Element, printed: Element
-) -> JatsReference:
-    kind = "mixed" if name_of(printed) in _MIXED else "element"
-    return JatsReference(reference_id, label, _serialize(gold), text_of(printed), kind)
+def _works(ref: Element) -> list[list[Element]]:
+    """The citations of a `ref`, those of one work together.
+
+    `citation-alternatives` is one work. Without it, as many mixed citations as tagged ones are pairs of
+    them; several works may stand under one number (a, b, c).
+    """
+    works = []
+    mixed: list[Element] = []
+    elements: list[Element] = []
+    for child in ref.iter(etree.Element):
+        name = name_of(child)
+        if name == "citation-alternatives":
+            works.append([c for c in child.iter(etree.Element) if name_of(c) in _MIXED | _ELEMENT])
+        elif name in _MIXED | _ELEMENT and not _in_alternatives(child, ref):
+            (mixed if name in _MIXED else elements).append(child)
+    if len(mixed) == len(elements):
+        return [*works, *([m, e] for m, e in zip(mixed, elements, strict=True))]
+    return [*works, *([citation] for citation in mixed or elements)]
+
+
+def _in_alternatives(citation: Element, ref: Element) -> bool:
+    for above in citation.iterancestors():
+        if above is ref:
+            return False
+        if name_of(above) == "citation-alternatives":
+            return True
+    return False
+
+
+def _reference(reference_id: str, citations: Sequence[Element]) -> JatsReference:
+    mixed = [c for c in citations if name_of(c) in _MIXED]
+    elements = [c for c in citations if name_of(c) in _ELEMENT]
+    gold = next((c for c in mixed if _is_tagged(c)), None)
+    if gold is None:
+        gold = (elements or mixed)[0]
+    texts = tuple(text_of(citation) for citation in mixed or elements)
+    return JatsReference(reference_id, _serialize(gold), texts, "mixed" if mixed else "element")
 
 
 def _is_tagged(citation: Element) -> bool:

@@ -18,6 +18,7 @@ from reno_dspy.jats.text import collapse
 
 _READ = (*LEAVES, "ext-link")
 _NAMES = {"name", "string-name"}
+_UNPRINTED = frozenset({"pub-id", "object-id", "ext-link", "uri"})
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,19 @@ def renderings(citation: etree._Element) -> dict[str, str]:
         if fields.link:
             forms[f"{style}+link"] = f"{text} {fields.link}"
     return forms
+
+
+def without_ids(citation: etree._Element) -> str:
+    """The text of a mixed citation without identifiers and links, and with its parts set apart."""
+
+    def pieces(element: etree._Element) -> Iterator[str]:
+        if _local(element) not in _UNPRINTED:
+            yield element.text or ""
+            for child in element:
+                yield from pieces(child)
+                yield child.tail or ""
+
+    return _tidy(" ".join(pieces(citation)))
 
 
 def _read(citation: etree._Element) -> _Fields:
@@ -192,6 +206,34 @@ def _ieee(f: _Fields) -> str:
     return f"{names}, {title}{', '.join(filter(None, numbers))}."
 
 
+def _initials_first(name: Name) -> str:
+    return f"{''.join(f'{letter}.' for letter in name.initials)} {name.surname}".strip()
+
+
+def _springer(f: _Fields) -> str:
+    """Physics and chemistry at Springer: `A.B. Author, Source 14(3), 23-30 (2005)`, often untitled."""
+    names = _listed(f.names, _initials_first, ", ")
+    volume = f"{f['volume']}({f['issue']})" if f["issue"] else f["volume"]
+    where = ", ".join(filter(None, (f"{f['source']} {volume}".strip(), f.pages)))
+    parts = (names, f.title and f"{f.title}.", where)
+    publisher = f"{f['publisher-name']}, {f['publisher-loc']}, " if f["publisher-name"] else ""
+    return f"{', '.join(filter(None, parts))} ({publisher}{f['year']})"
+
+
+def _acs(f: _Fields) -> str:
+    names = _listed(f.names, _dotted, "; ")
+    title = f"{f.title}. " if f.title else ""
+    numbers = ", ".join(filter(None, (f["year"], f["volume"], f.pages)))
+    return f"{names} {title}{f['source']} {numbers}. {f.publisher}"
+
+
+def _wiley(f: _Fields) -> str:
+    """Chemistry at Wiley and the RSC: untitled, initials first."""
+    names = _listed(f.names, lambda n: f"{' '.join(i + '.' for i in n.initials)} {n.surname}", ", ")
+    where = (f["source"], f.publisher, f["year"], f["volume"], f.pages)
+    return f"{names}, {', '.join(filter(None, where))}."
+
+
 _STYLES: dict[str, Callable[[_Fields], str]] = {
     "apa": _apa,
     "full-names": _full_names,
@@ -200,6 +242,9 @@ _STYLES: dict[str, Callable[[_Fields], str]] = {
     "abnt": _abnt,
     "bracketed": _bracketed_year,
     "ieee": _ieee,
+    "springer": _springer,
+    "acs": _acs,
+    "wiley": _wiley,
 }
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from markitdown import MarkItDown
 
 # Part of the cache key: raise it when the same PDF would give another text.
-CONVERTER = "pypdfium2-1"
+CONVERTER = "pypdfium2-2"
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,14 @@ _STEP = 2
 _FEWEST_NUMBERED = 4
 # Lines from one reference to the next in a list that has no heading.
 _DENSE = 10
-# References after a supposed end of the list that show that it goes on.
+# References after a supposed end of the list that show that it goes on, and lines to look for them in.
 _FEWEST_LEFT = 3
+_GOES_ON = 200
+_CAPTION_LINES = 15
+# Runs of labels that are looked at: the longest ones, of which the best is not always the longest.
+_RUNS = 5
+# Several works under one number: `a) ...; b) ...`, in this order.
+_PART = re.compile(r"(?:(?<=[;.,])\s+|\A)\(?([a-z])\)\s*(?=\S)")
 
 
 @dataclass(frozen=True)
@@ -38,13 +44,14 @@ class Listed:
 
 def _listed(piece: str) -> Listed:
     """The reference in `piece` of a numbered list, its label taken off."""
+    piece = rules.without_link_labels(piece)
     found = rules.LABEL.match(piece)
     return Listed(piece[found.end() :], found.group().strip()) if found else Listed(piece)
 
 
 def segment(section: Sequence[str]) -> list[Listed]:
     """The references in a section's lines (empty lines and indents as `pdf_text` gives them)."""
-    lines = [line for line in section if not rules.CAPTION.match(line.strip())]
+    lines = without_captions(section)
     ways: list[Callable[[Sequence[str]], list[Listed]]] = [
         numbered_run,
         _by_gap,
@@ -55,6 +62,34 @@ def segment(section: Sequence[str]) -> list[Listed]:
     return max((_trimmed(way(lines)) for way in ways), key=quality)
 
 
+def without_captions(lines: Sequence[str]) -> list[str]:
+    """The lines without captions of figures and tables, which may stand in the middle of a list.
+
+    A caption is its whole paragraph, if that is short and nothing in it looks like a reference; else
+    its first line.
+    """
+    kept: list[str] = []
+    skip = 0
+    for index, line in enumerate(lines):
+        if index < skip:
+            continue
+        if rules.CAPTION.match(line.strip()):
+            skip = _after_caption(lines, index)
+        else:
+            kept.append(line)
+    return kept
+
+
+def _after_caption(lines: Sequence[str], start: int) -> int:
+    for index in range(start + 1, min(start + _CAPTION_LINES, len(lines))):
+        line = lines[index].strip()
+        if not line:
+            return index
+        if rules.LABEL.match(line) or rules.AUTHOR_START.match(line):
+            break
+    return start + 1
+
+
 def _trimmed(pieces: list[Listed]) -> list[Listed]:
     """Without what stands before the first reference and after the last one."""
     good = [index for index, piece in enumerate(pieces) if looks_good(piece.text)]
@@ -63,7 +98,8 @@ def _trimmed(pieces: list[Listed]) -> list[Listed]:
 
 def continues_list(lines: Sequence[str]) -> bool:
     """Whether lines after a supposed end of a list hold references still (not, say, a biography)."""
-    pieces = segment(lines)
+    # What follows at once decides; all of the rest would be cut again for each supposed end.
+    pieces = segment(lines[:_GOES_ON])
     authored = [piece for piece in pieces if rules.AUTHOR_START.match(piece.text)]
     return quality(pieces) >= _FEWEST_LEFT and len(authored) > len(pieces) / 2
 
@@ -83,34 +119,89 @@ def looks_good(reference: str) -> bool:
 
 
 def numbered_run(lines: Sequence[str]) -> list[Listed]:
-    """The references of the best run of rising labels (`1.`, `[1]`, `(1)`, `1 `), or none."""
-    labels = [_label(line) for line in lines]
-    best: list[int] = []
+    """The references of the best run of rising labels (`1.`, `[1]`, `(1)`, `1 `), or none.
+
+    An article may count other things as well, its affiliations for one: of the longest runs, the one
+    whose pieces look most like references is taken.
+    """
+    labels = _of_one_style([_label(line) for line in lines])
+    following, lengths = _runs(labels)
     starts = [i for i, label in enumerate(labels) if label and label[1] == 1]
-    for start in starts:
-        run = _rising(labels, start)
-        if len(run) >= len(best):
-            best = run
-    if len(best) < _FEWEST_NUMBERED:
-        return []
-    pieces = [lines[a:b] for a, b in zip(best, [*best[1:], len(lines)], strict=True)]
-    pieces[-1] = _until_gap(pieces[-1])
-    return [_listed(rules.join(piece)) for piece in pieces]
+    longest = sorted(starts, key=lambda i: (-lengths[i], -i))[:_RUNS]
+    runs = [_chain(start, following) for start in longest if lengths[start] >= _FEWEST_NUMBERED]
+    return max((_pieces(lines, run) for run in runs), key=quality, default=[])
 
 
-def _rising(labels: Sequence[tuple[str, int] | None], start: int) -> list[int]:
-    """Indices of the lines whose labels of one style count up from `start`."""
-    first = labels[start]
-    assert first is not None
-    style, number = first
-    run = [start]
-    for index in range(start + 1, len(labels)):
+def _pieces(lines: Sequence[str], run: Sequence[int]) -> list[Listed]:
+    spans = zip(run, [*run[1:], len(lines)], strict=True)
+    joined = [_joined(lines[a:b], is_last=b == len(lines)) for a, b in spans]
+    return [part for piece in joined for part in _parts(_listed(piece))]
+
+
+def _joined(piece: Sequence[str], *, is_last: bool) -> str:
+    """A piece as one string. One too long for a reference ran into what interrupts the list."""
+    whole = rules.join(piece)
+    return rules.join(_until_gap(piece)) if is_last or len(whole) > _LONGEST else whole
+
+
+def _of_one_style(labels: Sequence[tuple[str, int] | None]) -> list[tuple[str, int] | None]:
+    """`labels`, a bare number between `3.` and `5.` taken for the `4.` that somebody meant."""
+    found = [index for index, label in enumerate(labels) if label]
+    levelled = list(labels)
+    for before, index, after in zip(found, found[1:], found[2:], strict=False):
+        first, label, last = levelled[before], labels[index], labels[after]
+        assert first is not None
+        assert label is not None
+        assert last is not None
+        numbers = first[1], label[1], last[1]
+        if first[0] == last[0] and numbers == (label[1] - 1, label[1], label[1] + 1):
+            levelled[index] = (first[0], label[1])
+    return levelled
+
+
+def _parts(reference: Listed) -> list[Listed]:
+    """The works under one number: `a) ...; b) ...` are two. The first keeps the number."""
+    cuts: list[re.Match[str]] = []
+    for found in _PART.finditer(reference.text):
+        if found[1] == chr(ord("a") + len(cuts)):
+            cuts.append(found)
+    if len(cuts) < 2 or cuts[0].start() > 0:
+        return [reference]
+    ends = [found.start() for found in cuts[1:]] + [len(reference.text)]
+    texts = [
+        reference.text[found.end() : end].rstrip(" ;")
+        for found, end in zip(cuts, ends, strict=True)
+    ]
+    return [Listed(texts[0], reference.label), *map(Listed, texts[1:])]
+
+
+def _runs(labels: Sequence[tuple[str, int] | None]) -> tuple[list[int | None], list[int]]:
+    """For each line the next one of its run of labels, and how many the run has from there on.
+
+    The next label is of the same style and counts one up, or as far as `_STEP`, since a PDF may lose
+    one; bare numbers, of which a text has many, must count one up. Read from the end, every line's run
+    is known from those after it, so that this takes one pass.
+    """
+    following: list[int | None] = [None] * len(labels)
+    lengths = [0] * len(labels)
+    seen: dict[tuple[str, int], int] = {}
+    for index in range(len(labels) - 1, -1, -1):
         label = labels[index]
-        if label is None or label[0] != style:
+        if label is None:
             continue
-        if number < label[1] <= number + (1 if style.strip() == "" else _STEP):
-            run.append(index)
-            number = label[1]
+        style, number = label
+        steps = range(1, (1 if style.strip() == "" else _STEP) + 1)
+        nexts = [seen[style, number + step] for step in steps if (style, number + step) in seen]
+        following[index] = min(nexts, default=None)
+        lengths[index] = 1 + (lengths[min(nexts)] if nexts else 0)
+        seen[label] = index
+    return following, lengths
+
+
+def _chain(start: int, following: Sequence[int | None]) -> list[int]:
+    run = [start]
+    while (after := following[run[-1]]) is not None:
+        run.append(after)
     return run
 
 
@@ -187,4 +278,5 @@ def _cut(lines: Sequence[str], starts: Callable[[str, str], bool]) -> list[Liste
             last_filled = line
         above = line
     whole = [*pieces[:-1], *map(_until_gap, pieces[-1:])]
-    return [Listed(re.sub(r"^[•·▪*]\s*", "", rules.join(piece))) for piece in whole]
+    joined = (rules.without_link_labels(rules.join(piece)) for piece in whole)
+    return [Listed(re.sub(r"^[•·▪*]\s*", "", piece)) for piece in joined]

@@ -21,6 +21,7 @@ from reno_dspy.build.references.cut import (
     quality,
     segment,
     unheaded_list,
+    without_captions,
 )
 
 # A line repeats on the pages when it stands, digits aside, among a page's outer lines this often.
@@ -37,6 +38,8 @@ _PAGE_NUMBER = re.compile(
 )
 # References under a heading that make it the list's; below, the list is looked for without one.
 _FEWEST = 3
+# A list without a heading must be better than the one under a heading by this factor.
+_HEADED = 1.5
 
 
 def extract(markdown: str) -> list[str]:
@@ -48,9 +51,12 @@ def find_list(markdown: str) -> list[Listed]:
     """The references of an article with their labels, in the order of the list."""
     lines = without_furniture(markdown).split("\n")
     headed = max(map(segment, _sections(lines)), key=quality, default=[])
-    if quality(headed) >= _FEWEST:
+    others = [numbered_run(without_captions(lines)), unheaded_list(lines)]
+    best = max(others, key=quality)
+    # A heading is worth something, but a list that was cut off may be a small part of what is there.
+    if quality(headed) >= max(_FEWEST, quality(best) / _HEADED):
         return headed
-    return max([headed, numbered_run(lines), unheaded_list(lines)], key=quality)
+    return max([headed, best], key=quality)
 
 
 def reference_section(markdown: str) -> str:
@@ -69,13 +75,15 @@ def without_furniture(markdown: str) -> str:
     pages = [page.split("\n") for page in _PAGE_END.split(markdown)]
     seen = Counter(key for page in pages for key in {_masked(page[i]) for i in _edges(page)})
     kept: list[str] = []
+    headed = False
     for page in pages:
         edges = set(_edges(page))
-        kept += [
-            line
-            for index, line in enumerate(page)
-            if index not in edges or not _is_furniture(line, seen)
-        ]
+        for index, line in enumerate(page):
+            # "References 11" may run over the pages of a list; "References" is then its heading, once.
+            is_heading = not headed and rules.HEADING.fullmatch(line.strip()) is not None
+            if is_heading or index not in edges or not _is_furniture(line, seen):
+                kept.append(line)
+            headed = headed or is_heading
     return "\n".join(kept)
 
 
@@ -149,10 +157,12 @@ def verify(strings: Iterable[str], text: str) -> Verified:
     """Keep strings that occur in `text`, white space and line-end hyphenation folded.
 
     A string that is given again is counted as repeated; one that does not occur, as hallucinated.
-    An article's text is checked with and without its page headers and footers, since a reference
-    may run over a page.
+    An article's text is checked with and without its page headers, footers and captions, since a
+    reference may run over a page or around a figure.
     """
-    folded = [_Folded.of(text), _Folded.of(without_furniture(text))]
+    plain = without_furniture(text)
+    uncaptioned = "\n".join(without_captions(plain.split("\n")))
+    folded = [_Folded.of(text), _Folded.of(plain), _Folded.of(uncaptioned)]
     kept: dict[str, str] = {}
     hallucinated: list[str] = []
     repeated = 0

@@ -80,9 +80,19 @@ AUTHOR_START = re.compile(
 _OPEN_END = re.compile(
     r"(?:[,;&(–-]|(?<!\S)(?:and|[yei]|et|und|[Ii]n:?|the|of|de|la|for|der|die|и)|"
     # "In K." and "; Dodebei, V." go on with the rest of the name, or with another one.
-    rf"\bIn:? (?:[{_UPPER}]\.\s?)+|; {_NAME}, (?:[{_UPPER}]\.\s?)+)$"
+    rf"\bIn:? (?:[{_UPPER}]\.\s?)+|; {_NAME}, (?:[{_UPPER}]\.\s?)+|"
+    # "Proc." and "PLoS" begin a journal's name, which goes on in the next line.
+    r"\b(?:Proc|Ann|Trans|Open|PLo[SS]|Natl|Acad|Int|Eur|Amer?|Brit|Can|Curr|Front|Rev|Arch|Adv)\.?)$"
+)
+_LINK_LABELS = re.compile(
+    r"\s*(?:(?:PubMed Abstract|Publisher Full Text|Free Full Text|Reference Source)\W*)+\Z"
 )
 _URL_TAIL = re.compile(r"(?:https?:|www\.|doi\.org|\b10\.\d{4,}/)\S*$", re.IGNORECASE)
+
+
+def without_link_labels(reference: str) -> str:
+    """A reference without the names of links that F1000's platforms print after it."""
+    return _LINK_LABELS.sub("", reference)
 
 
 def ends_open(line: str) -> bool:
@@ -97,26 +107,32 @@ def is_dated(text: str) -> bool:
 
 def join(lines: Sequence[str]) -> str:
     """One string from printed lines: hyphenated words and broken addresses put together."""
-    text = ""
+    parts: list[str] = []
+    # The last word so far: all that decides how the next line goes on, however long the text is.
+    last = ""
     for line in (line.strip() for line in lines):
         if not line:
             continue
-        if not text:
-            text = line
-        elif text.endswith("-") and len(text) > 1 and text[-2].isalpha() and line[0].islower():
-            text = text[:-1] + line
-        elif _joins_without_space(text, line):
-            text += line
+        if not parts:
+            parts.append(line)
+        elif last.endswith("-") and len(last) > 1 and last[-2].isalpha() and line[0].islower():
+            parts[-1] = parts[-1][:-1]
+            parts.append(line)
+        elif _joins_without_space(last, line):
+            parts.append(line)
         else:
-            text += " " + line
-    return re.sub(r"\s+", " ", text)
+            parts += [" ", line]
+            last = ""
+        words = line.rsplit(maxsplit=1)
+        last = words[-1] if len(words) > 1 else last + line
+    return re.sub(r"\s+", " ", "".join(parts))
 
 
-def _joins_without_space(text: str, line: str) -> bool:
-    if text.endswith("-") and len(text) > 1 and not text[-2].isspace():
+def _joins_without_space(word: str, line: str) -> bool:
+    if word.endswith("-") and len(word) > 1:
         return True
-    if text.endswith("–") and text[-2:-1].isdigit() and line[0].isdigit():
+    if word.endswith("–") and word[-2:-1].isdigit() and line[0].isdigit():
         return True
-    if _URL_TAIL.search(text):
-        return (text[-1] in "/._=?&-:" and not line[0].isupper()) or line.startswith("//")
-    return "\u4e00" <= text[-1] <= "\u9fff" and "\u4e00" <= line[0] <= "\u9fff"
+    if _URL_TAIL.search(word):
+        return (word[-1] in "/._=?&-:" and not line[0].isupper()) or line.startswith("//")
+    return "\u4e00" <= word[-1:] <= "\u9fff" and "\u4e00" <= line[0] <= "\u9fff"
