@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reno_dspy.base.errors import InputError
+from reno_dspy.base.progress import say
 
 NAME = "corpus.tsv"
 REQUIRED = ("id", "pdf", "xml")
 COLUMNS = (*REQUIRED, "source", "doi")
+_JATS = frozenset({".xml", ".nxml", ".jats"})
 _PDF_MAGIC = b"%PDF-"
 # The PDF standard (ISO 32000, annex H, note 13) lets the header stand within the first 1,024 bytes.
 _MAGIC_WITHIN = 1024
@@ -28,10 +30,15 @@ class Entry:
     doi: str | None = None
 
 
+def is_pdf(head: bytes) -> bool:
+    """Whether a file that begins with `head` is a PDF."""
+    return _PDF_MAGIC in head[:_MAGIC_WITHIN]
+
+
 def looks_like_pdf(path: Path) -> bool:
     """Whether the file starts as a PDF does, whatever its name says."""
     with open(path, "rb") as file:
-        return _PDF_MAGIC in file.read(_MAGIC_WITHIN)
+        return is_pdf(file.read(_MAGIC_WITHIN))
 
 
 def read_corpus(path: Path, source: str | None = None) -> list[Entry]:
@@ -87,13 +94,19 @@ def _entry(record: dict[str, str | None], path: Path, line: int, source: str) ->
 
 
 def _read_folder(path: Path, source: str) -> list[Entry]:
-    pdfs = sorted(path.glob("*.pdf"))
-    entries = [Entry(pdf.stem, pdf, pdf.with_suffix(".xml"), source) for pdf in pdfs]
-    entries = [entry for entry in entries if entry.xml.is_file()]
+    """Pairs by name. What PMC's packages hold counts too (`.nxml`), and so do names in capitals."""
+    files = sorted(file for file in path.iterdir() if not file.name.startswith("._"))
+    jats = {file.stem: file for file in files if file.suffix.lower() in _JATS}
+    pdfs = [file for file in files if file.suffix.lower() == ".pdf"]
+    entries = [Entry(pdf.stem, pdf, jats[pdf.stem], source) for pdf in pdfs if pdf.stem in jats]
     if not entries:
         raise InputError(
-            f"{path} holds no article: neither {NAME} nor any NAME.pdf with NAME.xml beside it."
+            f"{path} holds no article: neither {NAME} nor any NAME.pdf with NAME.xml (.nxml, .jats) "
+            "beside it."
         )
+    alone = len(pdfs) + len(jats) - 2 * len(entries)
+    if alone:
+        say(f"{path}: {alone} files have no partner of the same name and are left out.")
     return entries
 
 

@@ -89,7 +89,7 @@ def lines_of_page(textpage: pypdfium2.PdfTextPage) -> list[Line]:
     Some journals draw the numbers of a list apart from its text (before or after it): a number that
     stands alone goes to the line that starts right of it on the same base line.
     """
-    lines = [line for line in _raw_lines(textpage) if abs(line.angle) <= _SLANT]
+    lines = _downwards([line for line in _raw_lines(textpage) if abs(line.angle) <= _SLANT])
     labels = {index for index, line in enumerate(lines) if _LABEL.fullmatch(line.text)}
     for index in sorted(labels):
         target = _labelled_by(lines[index], lines, labels)
@@ -99,6 +99,12 @@ def lines_of_page(textpage: pypdfium2.PdfTextPage) -> list[Line]:
             text = f"{lines[index].text} {lines[target].text}"
             lines[target] = replace(lines[target], text=text, left=lines[index].left)
     return [line for index, line in enumerate(lines) if index not in labels]
+
+
+def _downwards(lines: list[Line]) -> list[Line]:
+    """The lines, turned round if most go up: so PDFium gives those of some turned pages."""
+    up = sum(1 if above.base < line.base else -1 for above, line in itertools.pairwise(lines))
+    return lines[::-1] if up > 0 else lines
 
 
 def layout(lines: list[Line]) -> str:
@@ -138,7 +144,7 @@ def _usual_turn(text: _Text) -> int:
 
 
 class _Text:
-    """A page's characters and where each of them stands, in a frame turned by `turn` quarters."""
+    """A page's characters and where each stands, in a frame turned clockwise by `turn` quarters."""
 
     def __init__(self, textpage: pypdfium2.PdfTextPage) -> None:
         self.chars = textpage.get_text_range()
@@ -159,10 +165,10 @@ class _Text:
         """Left end and base line of a character, in points."""
         pdfium.FPDFText_GetCharOrigin(self._page, number, self._x, self._y)
         x, y = self._x.value, self._y.value
-        return ((x, y), (y, -x), (-x, -y), (-y, x))[self.turn]
+        return ((x, y), (-y, x), (-x, -y), (y, -x))[self.turn]
 
     def angle(self, number: int) -> int:
-        """The angle of a character in degrees, from -180 to 179."""
+        """The angle of a character in degrees, clockwise, from -180 to 179."""
         angle = round(math.degrees(pdfium.FPDFText_GetCharAngle(self._page, number)))
         return (angle - 90 * self.turn + 180) % 360 - 180
 
@@ -170,7 +176,7 @@ class _Text:
         """The right edge of a character, in points."""
         pdfium.FPDFText_GetCharBox(self._page, number, *self._box)
         left, right, bottom, top = (edge.value for edge in self._box)
-        return (right, top, -left, -bottom)[self.turn]
+        return (right, -bottom, -left, top)[self.turn]
 
 
 def _located(text: _Text, start: int, end: int, hyphen: str) -> Iterator[Line]:

@@ -1,5 +1,6 @@
 """`reno annotate` on files as they come: any bytes, articles as PDF, two processes, full disks."""
 
+import io
 import json
 import re
 from collections.abc import Callable
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from reno_dspy.annotating.job import AnnotateConfig, annotate
-from reno_dspy.cli.annotate import _references
 from reno_dspy.cli.main import main
+from reno_dspy.cli.references import references_of
 from reno_dspy.jats.spans import ILLEGAL
 from reno_dspy.systems.crf.model import Crf
 
@@ -74,7 +75,7 @@ def test_any_lines_give_their_own_text_or_an_error_row(
         config = AnnotateConfig.model_validate(
             {"input": str(source), "out": out, "format": form, "max_errors": 1}
         )
-        with _references(str(source)) as (references, total):
+        with references_of(str(source)) as (references, total):
             assert annotate(config, crf, references, total=total)[0] == total == len(wanted)
     rows = [json.loads(line) for line in outs["jsonl"].read_text(encoding="utf-8").splitlines()]
     assert [row["reference"] for row in rows] == wanted
@@ -112,3 +113,30 @@ def test_a_two_column_article_becomes_a_valid_list(
     surnames = {element.text for element in gold.findall(".//{*}ref//{*}surname")}
     found = [element.text for element in root.findall(".//surname")]
     assert sum(surname in surnames for surname in found) > 0.7 * len(found)
+
+
+def test_a_pdf_or_a_jats_article_is_recognized_by_its_bytes(
+    reno: Run, tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    article = corpus.parent / "scielo-en-01"
+    found: dict[str, str] = {}
+    for suffix in (".pdf", ".xml"):
+        content = article.with_suffix(suffix).read_bytes()
+        # Under a name that says nothing, and from a pipe.
+        (tmp_path / "input").write_bytes(content)
+        assert reno("input", "--out", f"file{suffix}.jsonl", "--format", "jsonl")[0] == 0
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert reno("-", "--out", f"pipe{suffix}.jsonl", "--format", "jsonl")[0] == 0
+        found[suffix] = (tmp_path / f"file{suffix}.jsonl").read_text(encoding="utf-8")
+        assert (tmp_path / f"pipe{suffix}.jsonl").read_text(encoding="utf-8") == found[suffix]
+    assert found[".pdf"].count("\n") == found[".xml"].count("\n") > 10
+
+
+def test_an_article_of_tagged_references_alone_is_refused(reno: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text(
+        "<article><back><ref-list><ref><element-citation><source>J</source></element-citation></ref>"
+        "</ref-list></back></article>"
+    )
+    code, said = reno("a.xml", "--out", "x.xml")
+    assert code == 2
+    assert "annotated already" in said

@@ -65,3 +65,16 @@ def test_nothing_there(tmp_path: Path) -> None:
     (tmp_path / "binary.tsv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="Cannot read"):
         read_corpus(tmp_path / "binary.tsv")
+
+
+def test_a_folder_takes_the_names_that_publishers_give(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.PDF", "a.nxml", "b.pdf", "b.jats", "c.pdf", "._a.pdf", "._a.xml", "d.xml"):
+        (tmp_path / name).write_bytes(b"%PDF-")
+    found = read_corpus(tmp_path)
+    assert [(entry.id, entry.pdf.name, entry.xml.name) for entry in found] == [
+        ("a", "a.PDF", "a.nxml"),
+        ("b", "b.pdf", "b.jats"),
+    ]
+    assert "2 files have no partner" in capsys.readouterr().err

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from reno_dspy.base.errors import InputError
+from reno_dspy.build.filters import check
 from reno_dspy.jats.article import read_article
 from reno_dspy.jats.citation import read
 
@@ -37,7 +38,6 @@ def test_a_plain_mixed_citation_gives_the_text_and_the_elements_the_gold(tmp_pat
     assert (found.doi, found.title, found.language) == ("10.5555/x", "A title", "pt")
     assert found.is_preprint
     assert reference.text == "Ito K. Foxes. J Fict; 2010."
-    assert reference.label == "1"
     assert reference.kind == "mixed"
     assert read(reference.xml).strict["source"] == ("J Fict",)
     assert "xmlns" not in reference.xml
@@ -64,6 +64,54 @@ def test_several_works_under_one_number_are_several_references(tmp_path: Path) -
     refs = "<ref id='r'><mixed-citation>A</mixed-citation><mixed-citation>B</mixed-citation></ref>"
     references = read_article(write(tmp_path, article(refs))).references
     assert [(r.id, r.text) for r in references] == [("r.1", "A"), ("r.2", "B")]
+
+
+def test_alternatives_are_one_work_whose_gold_is_the_tagged_one(tmp_path: Path) -> None:
+    tagged = (
+        "<mixed-citation><surname>Ito</surname>. <source>J</source>. <year>1999</year>"
+        "</mixed-citation>"
+    )
+    refs = (
+        "<ref id='r'><citation-alternatives><mixed-citation xml:lang='ru'>Ито. Ж. 1999</mixed-citation>"
+        f"{tagged}</citation-alternatives></ref>"
+    )
+    (reference,) = read_article(write(tmp_path, article(refs))).references
+    assert reference.texts == ("Ито. Ж. 1999", "Ito. J. 1999")
+    assert read(reference.xml).strict["surname"] == ("Ito",)
+
+
+def test_as_many_mixed_as_tagged_citations_are_pairs(tmp_path: Path) -> None:
+    refs = "".join(
+        f"<mixed-citation>{n}. J</mixed-citation><element-citation><surname>{n}</surname>"
+        "<source>J</source></element-citation>"
+        for n in ("Ito", "Odd")
+    )
+    found = read_article(write(tmp_path, article(f"<ref id='r'>{refs}</ref>"))).references
+    assert [(r.id, r.text) for r in found] == [("r.1", "Ito. J"), ("r.2", "Odd. J")]
+    assert [read(r.xml).strict["surname"] for r in found] == [("Ito",), ("Odd",)]
+
+
+def test_a_prefix_for_the_articles_own_namespace_is_no_part_of_its_names(tmp_path: Path) -> None:
+    text = (
+        "<j:article xmlns:j='https://jats.nlm.nih.gov/ns/archiving/1.3/'><j:back><j:ref-list>"
+        "<j:ref id='r'><j:mixed-citation><j:surname>Ito</j:surname>. <j:source>J</j:source>"
+        "</j:mixed-citation></j:ref></j:ref-list></j:back></j:article>"
+    )
+    (reference,) = read_article(write(tmp_path, text)).references
+    assert reference.xml.startswith("<mixed-citation>")
+    assert check(reference.text, reference.xml).count("namespace_pollution") == 0
+
+
+def test_tex_beside_mathml_is_no_text(tmp_path: Path) -> None:
+    formula = (
+        "<alternatives><tex-math>\\documentclass{minimal}$x$</tex-math>"
+        "<math xmlns='http://www.w3.org/1998/Math/MathML'><mi>x</mi></math></alternatives>"
+    )
+    refs = (
+        f"<ref><mixed-citation><article-title>On {formula}</article-title></mixed-citation></ref>"
+    )
+    (reference,) = read_article(write(tmp_path, article(refs))).references
+    assert reference.text == "On x"
 
 
 @pytest.mark.parametrize(
