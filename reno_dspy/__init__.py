@@ -6,6 +6,8 @@ The names below are the Python interface (`reno_dspy.api`), loaded when they are
 this package imports neither DSPy, PyTorch nor MLflow; `programs`, `finetune` and `tracking` build on it.
 """
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -45,3 +47,15 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+class _Face(ModuleType):
+    """This package, whose function `annotate` is not hidden by its room of the same name."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # The import of a subpackage ends by setting it as an attribute of its parent.
+        if not (name in __all__ and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Face

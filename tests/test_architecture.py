@@ -22,7 +22,7 @@ BASE = {"reno_dspy.base"}
 JATS = BASE | {"reno_dspy.jats"}
 DATA = JATS | {"reno_dspy.data"}
 SYSTEMS = DATA | {"reno_dspy.systems"}
-CORE = SYSTEMS | {"reno_dspy.build", "reno_dspy.measure", "reno_dspy.annotating", "reno_dspy.fetch"}
+CORE = SYSTEMS | {"reno_dspy.build", "reno_dspy.measure", "reno_dspy.annotate", "reno_dspy.fetch"}
 CORE |= {"reno_dspy.synthesize"}
 # Room -> the rooms that it may import. On top, `reno_dspy.cli` and `reno_dspy.api` may import all.
 TOP = {ROOT / "reno_dspy" / "cli", ROOT / "reno_dspy" / "api"}
@@ -36,7 +36,7 @@ ALLOWED = {
     "reno_dspy.synthesize": DATA,
     "reno_dspy.systems": DATA,
     "reno_dspy.measure": SYSTEMS,
-    "reno_dspy.annotating": SYSTEMS,
+    "reno_dspy.annotate": SYSTEMS,
     "programs": CORE,
     "programs.optimize": CORE | {"programs"},
     "finetune": CORE | {"programs"},

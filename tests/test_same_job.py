@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from finetune.recipe import FinetuneConfig
 from programs.config import OptimizeConfig
-from reno_dspy.annotating.job import AnnotateConfig
+from reno_dspy.annotate.job import AnnotateConfig
 from reno_dspy.base.config import Config
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.lock import locked

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 
-from reno_dspy.annotating.job import AnnotateConfig
-from reno_dspy.annotating.job import annotate as annotate_into
+from reno_dspy.annotate.job import AnnotateConfig
+from reno_dspy.annotate.job import annotate as annotate_into
 from reno_dspy.base.config import resolve
 from reno_dspy.base.errors import InputError as InputError
 from reno_dspy.base.errors import JobError as JobError

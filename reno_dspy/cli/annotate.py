@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from reno_dspy.annotating.job import AnnotateConfig, annotate
+from reno_dspy.annotate.job import AnnotateConfig, annotate
 from reno_dspy.base.errors import InputError
 from reno_dspy.cli.options import job_options
 from reno_dspy.cli.references import references_of

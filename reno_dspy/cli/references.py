@@ -16,11 +16,11 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
-from reno_dspy.annotating.job import read_references
+from reno_dspy.annotate.job import read_references
 from reno_dspy.base.errors import InputError
 from reno_dspy.data.corpus import is_pdf
 
-_XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:\?xml|!DOCTYPE|!--|[A-Za-z])")
+_JATS = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:\?xml\s|!DOCTYPE\s|(?:\w+:)?article[\s>])")
 _HEAD = 1024
 
 
@@ -52,7 +52,7 @@ def _read(file: io.BufferedReader, name: str) -> tuple[Iterable[str], int | None
         with _on_disk(file, ".pdf") as path:
             found = _from_pdf(path, name)
         return found, len(found)
-    if _XML.match(head):
+    if _JATS.match(head):
         with _on_disk(file, ".xml") as path:
             found = _from_jats(path, name)
         return found, len(found)

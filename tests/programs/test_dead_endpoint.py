@@ -13,7 +13,7 @@ from programs.annotate import LMSystem
 from programs.config import LMSpec
 from programs.describe import LMDescriber
 from programs.prompts import load
-from reno_dspy.annotating.job import AnnotateConfig, annotate
+from reno_dspy.annotate.job import AnnotateConfig, annotate
 from reno_dspy.base.errors import JobError
 from reno_dspy.base.failures import IN_A_ROW
 from reno_dspy.base.tracker import NullTracker

@@ -132,3 +132,10 @@ def test_importing_it_loads_nothing() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.strip() == ""
+
+
+def test_the_function_is_not_hidden_by_the_room_of_its_name() -> None:
+    from reno_dspy.annotate import job
+
+    assert job.__name__ == "reno_dspy.annotate.job"
+    assert reno.annotate.__module__ == "reno_dspy.api"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reno_dspy.annotating.list_labels import split_labels
+from reno_dspy.annotate.list_labels import split_labels
 
 
 @pytest.mark.parametrize("style", ["{}. ", "[{}] ", "({}) ", "{}) ", "{}\t", "{}.", "[{}]"])

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from reno_dspy.annotating import job as module
-from reno_dspy.annotating.job import AnnotateConfig, annotate
-from reno_dspy.annotating.log import locked_log
+from reno_dspy.annotate import job as module
+from reno_dspy.annotate.job import AnnotateConfig, annotate
+from reno_dspy.annotate.log import locked_log
 from reno_dspy.base.errors import InputError, JobError
 from reno_dspy.jats.csl import to_csl
 from reno_dspy.jats.spans import render

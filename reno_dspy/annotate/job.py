@@ -17,9 +17,9 @@ from typing import Any
 
 from pydantic import Field
 
-from reno_dspy.annotating.files import Answer, Form, write_answers
-from reno_dspy.annotating.list_labels import Labelled, split_labels
-from reno_dspy.annotating.log import AnswerIndex, locked_log
+from reno_dspy.annotate.files import Answer, Form, write_answers
+from reno_dspy.annotate.list_labels import Labelled, split_labels
+from reno_dspy.annotate.log import AnswerIndex, locked_log
 from reno_dspy.base.config import Free
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.failures import MAX_ERRORS, FailureBudget, MaxErrors

