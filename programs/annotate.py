@@ -97,6 +97,10 @@ class LMSystem:
             options["constrain"] = self.constrain
         return options | {"prompt": self.prompt.name, "prompt_digest": self.prompt.digest}
 
+    def prompt_text(self) -> str:
+        """The instructions and the worked examples."""
+        return self.prompt.text
+
     async def start(self) -> Completion:
         """Make a trial request. Raises JobError or InputError when it fails, as others would."""
         lm = self._lm_for(REFERENCE)

@@ -78,6 +78,10 @@ class EmbeddedSystem:
             "prompt_digest": self.prompt.digest,
         }
 
+    def prompt_text(self) -> str:
+        """The instructions and the worked examples."""
+        return self.prompt.text
+
     async def start(self) -> None:
         """Start the server. Raises JobError when it does not come up."""
         if self._system is None:

@@ -51,6 +51,12 @@ class Prompt(Config):
         text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         return digest(text, 12)
 
+    @property
+    def text(self) -> str:
+        """Instructions and worked examples as people read them."""
+        demos = [f"Reference: {d.reference}\nAnnotation: {d.annotation}" for d in self.demos]
+        return "\n\n".join([self.instructions, *demos]) + "\n"
+
 
 def load(name_or_path: str | Path) -> Prompt:
     """A prompt from a JSON or YAML file, or a shipped one by its name.

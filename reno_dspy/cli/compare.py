@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from tracking.compare.job import Compared
+    from tracking.compare.compared import Compared
 
 
 @click.command("compare")
@@ -54,17 +54,23 @@ def command(
 
 def _show(compared: Compared) -> None:
     from reno_dspy.base.show import console
-    from tracking.compare.grid import PUBLISHED_NOTE, comparison_grid, score_grids
-    from tracking.compare.job import NAME
+    from tracking.compare.grid import PUBLISHED_NOTE
+    from tracking.compare.job import CHANGES, NAME
     from tracking.compare.terminal import tables
 
     out = console()
     if compared.warning:
         out.print(f"{compared.warning}\n", style="yellow", highlight=False, markup=False)
-    for grid in [*score_grids(compared.results), *map(comparison_grid, compared.comparisons)]:
+    for sentences in compared.verdicts:
+        out.print(f"{sentences}\n", highlight=False, markup=False)
+    for grid in compared.grids:
         for table in tables(grid, out.width):
             out.print(table)
             out.print()
+    for diff in compared.prompts:
+        out.print("\n".join([*diff.lines, ""]), highlight=False, markup=False)
     if any(result.published for result in compared.results):
         out.print(f"Dim rows: {PUBLISHED_NOTE}, n = 10,000; for orientation only.", style="dim")
-    out.print(f"Written: {compared.out / NAME}.html, .md, .csv", soft_wrap=True, markup=False)
+    more = f" and {CHANGES} (references whose answer changed)" if compared.comparisons else ""
+    written = f"Written: {compared.out / NAME}.html, .md, .csv{more}"
+    out.print(written, soft_wrap=True, markup=False, highlight=False)

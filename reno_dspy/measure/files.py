@@ -4,6 +4,8 @@
 PREDICTIONS = "predictions.jsonl"
 # The seconds that each session of a resumed evaluation took.
 SESSIONS = "sessions.jsonl"
+# The prompt of a system that has one, as text.
+PROMPT = "prompt.txt"
 # The report (`reno_dspy.measure.result.Report`). Written last: an evaluation without it is unfinished.
 REPORT = "report.json"
 # One line a citation: what was found, missed and wrong in each field.

@@ -26,11 +26,11 @@ from reno_dspy.base.tracker import Run, Tracker
 from reno_dspy.data.dataset import Dataset, Row
 from reno_dspy.data.options import StrictData
 from reno_dspy.measure.fields import FIELD_SETS, Fields
-from reno_dspy.measure.files import CITATIONS, PREDICTIONS, REPORT, REVIEWS
+from reno_dspy.measure.files import CITATIONS, PREDICTIONS, PROMPT, REPORT, REVIEWS
 from reno_dspy.measure.report import citation_table, describe, report_scores, score_records
 from reno_dspy.measure.result import Report
 from reno_dspy.measure.sessions import Sessions, session
-from reno_dspy.systems import Completion, System
+from reno_dspy.systems import Completion, PromptedSystem, System
 from reno_dspy.systems.asking import Meter, ask_system
 from reno_dspy.systems.options import SystemOptions
 
@@ -87,6 +87,7 @@ def evaluate(
         tracker.start("evaluate", name, run_dir=run_dir.path, config=options | inputs) as run,
     ):
         _log_inputs(run, config, system, dataset)
+        _keep_prompt(system, run_dir / PROMPT, run)
         records = answer(system, dataset.rows, run_dir, config, run)
         scores = score_records(records, config.profile, FIELD_SETS[config.fields])
         report = report_scores(
@@ -197,6 +198,12 @@ def _log_inputs(run: Run, config: EvaluateConfig, system: System, dataset: Datas
     if dataset.left_out:
         run.tags({"data.left_out": f"{dataset.left_out} rows that cannot be used"})
     run.data(dataset.ref(), "test")
+
+
+def _keep_prompt(system: System, path: Path, run: Run) -> None:
+    if isinstance(system, PromptedSystem):
+        write_text(path, system.prompt_text())
+        run.artifact(path)
 
 
 def _digests(identity: Any) -> Iterator[str]:

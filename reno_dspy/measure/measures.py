@@ -37,6 +37,7 @@ MEASURES = (
         "lenient", "restricted", in_paper=False,
     ),
 )  # fmt: skip
+# Those that others name.
 RECALL, PRECISION, RECALL_STRICT, *_ = (measure.name for measure in MEASURES)
 
 
@@ -70,3 +71,4 @@ SHARES = (
         "every scored field has exactly the gold's values (strict, no edit distance)", compared=True,
     ),
 )  # fmt: skip
+PEOPLE, WHOLE = (share.name for share in SHARES if share.compared)

@@ -118,19 +118,47 @@ def paired_difference(
     permutations. `a` is "better" or "worse" only where test and interval agree at `level`, else the
     difference is "noise". None where there is a single cluster or either ratio is 0/0.
     """
-    columns = [np.reshape(counts, (-1, 1)) for counts in (num_a, den_a, num_b, den_b)]
-    sums = _sums_by_cluster(clusters, *columns)
-    totals = sums.sum(axis=1)[:, 0]
-    if sums.shape[1] < 2 or totals[1] == 0 or totals[3] == 0:
-        return None
-    difference = float(totals[0] / totals[1] - totals[2] / totals[3])
-    resampled = np.concatenate(list(_resampled(sums, seed, draws)), axis=1)[:, :, 0]
+    a, b = (
+        [np.reshape(counts, (-1, 1)) for counts in system]
+        for system in ((num_a, den_a), (num_b, den_b))
+    )
+    return paired_differences(a[0], a[1], b[0], b[1], clusters, seed, draws, level)[0]
+
+
+def paired_differences(
+    num_a: ArrayLike,
+    den_a: ArrayLike,
+    num_b: ArrayLike,
+    den_b: ArrayLike,
+    clusters: Sequence[str | None],
+    seed: int = 0,
+    draws: int = 2000,
+    level: float = 0.95,
+) -> list[Paired | None]:
+    """`paired_difference` of every column of (citations, columns) arrays, from the same resamples."""
+    sums = _sums_by_cluster(clusters, num_a, den_a, num_b, den_b)
+    totals, articles = sums.sum(axis=1), sums.shape[1]
+    known = (totals[1] > 0) & (totals[3] > 0)
+    if articles < 2:
+        return [None] * len(known)
+    differences = _ratio(totals[0], totals[1]) - _ratio(totals[2], totals[3])
+    resampled = np.concatenate(list(_resampled(sums, seed, draws)), axis=1)
     gaps = _ratio(resampled[0], resampled[1]) - _ratio(resampled[2], resampled[3])
-    low, high = (float(end) for end in _quantiles(gaps, level))
-    p = _permutation_p(sums[:, :, 0], abs(difference), seed, draws)
+    lows, highs = _quantiles(gaps, level)
+    p = _permutation_p(sums, np.abs(differences), seed, draws)
+    found = zip(differences, lows, highs, p, known, strict=True)
+    return [
+        _paired(float(one), float(low), float(high), float(share), articles, level) if ok else None
+        for one, low, high, share, ok in found
+    ]
+
+
+def _paired(
+    difference: float, low: float, high: float, p: float, articles: int, level: float
+) -> Paired:
     sure = p < 1 - level and (low > 0 or high < 0)
     verdict: Verdict = "noise" if not sure else ("better" if difference > 0 else "worse")
-    return Paired(difference, low, high, p, verdict, sums.shape[1])
+    return Paired(difference, low, high, p, verdict, articles)
 
 
 def in_words(paired: Paired | None) -> str:
@@ -195,18 +223,21 @@ def _resampled(sums: Floats, seed: int, draws: int) -> Iterator[Floats]:
         yield weights.astype(np.float64) @ sums
 
 
-def _permutation_p(sums: Floats, observed: float, seed: int, draws: int) -> float:
-    """The share of swaps that put at least `observed` between a and b; sums is (4, clusters)."""
+def _permutation_p(sums: Floats, observed: Floats, seed: int, draws: int) -> Floats:
+    """By column, the share of swaps that put at least `observed` between a and b.
+
+    `sums` is (4, clusters, columns).
+    """
     exact = 2 ** sums.shape[1] <= draws
     swaps = _all_swaps(sums.shape[1]) if exact else _random_swaps(sums.shape[1], seed, draws)
-    total, hits = 0, 0
+    num_a, den_a, num_b, den_b = sums.sum(axis=1)
+    total, hits = 0, np.zeros(sums.shape[2])
     for swap in swaps:
-        num_a, den_a, num_b, den_b = sums.sum(axis=1)
         moved_num, moved_den = swap @ (sums[2] - sums[0]), swap @ (sums[3] - sums[1])
         gaps = _ratio(num_a + moved_num, den_a + moved_den)
         gaps -= _ratio(num_b - moved_num, den_b - moved_den)
         total += len(gaps)
-        hits += int((np.abs(gaps) >= observed - 1e-12).sum())
+        hits += (np.abs(gaps) >= observed - 1e-12).sum(axis=0)
     return hits / total if exact else (hits + 1) / (total + 1)
 
 

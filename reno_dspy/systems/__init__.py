@@ -56,6 +56,15 @@ class System(Protocol):
 
 
 @runtime_checkable
+class PromptedSystem(System, Protocol):
+    """A system that asks a language model, in words that people may want to read and compare."""
+
+    def prompt_text(self) -> str:
+        """The instructions and the worked examples."""
+        ...
+
+
+@runtime_checkable
 class ClosableSystem(System, Protocol):
     """A system that leaves something running, such as a server of its own, until it is closed."""
 

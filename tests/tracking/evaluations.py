@@ -49,15 +49,22 @@ class Scripted:
     batch_size = 4
     concurrency = 2
 
-    def __init__(self, name: str, rows: Sequence[Row], wrong: float, malformed: float) -> None:
+    def __init__(
+        self, name: str, rows: Sequence[Row], wrong: float, malformed: float, prompt: str
+    ) -> None:
         self.name = name
+        self._prompt = prompt
         self._gold = {row.plaintext: row.xml for row in rows}
         self._random = random.Random(name)
         self._wrong, self._malformed = wrong, malformed
 
     def identity(self) -> Mapping[str, str]:
         """As a system with a prompt has it."""
-        return {"system": self.name, "prompt_digest": f"{self.name}-prompt"}
+        return {"system": self.name, "prompt_digest": f"{self.name}-prompt", "temperature": "0.0"}
+
+    def prompt_text(self) -> str:
+        """What a language model would be told."""
+        return self._prompt
 
     async def start(self) -> None:
         """There is nothing to load."""
@@ -84,8 +91,9 @@ def evaluate_scripted(
     malformed: float = 0.1,
     data: str = "made-up",
     fields: Fields = "scored",
+    prompt: str = "Annotate the reference.\n",
 ) -> Report:
     """Run the real evaluation job with a scripted system into `out`."""
     dataset = Dataset(tuple(rows), name=data, path=f"data/{data}", split="test")
     config = EvaluateConfig(system=name, data=f"data/{data}", out=out, fields=fields)
-    return evaluate(config, Scripted(name, rows, wrong, malformed), dataset, tracker)
+    return evaluate(config, Scripted(name, rows, wrong, malformed, prompt), dataset, tracker)

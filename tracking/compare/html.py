@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from html import escape
 
 from reno_dspy.measure.measures import SHARES
-from tracking.compare.grid import Cell, Grid, Line, comparison_grid, origins_grid, score_grids
-from tracking.compare.paired import Comparison
+from tracking.compare.compared import Compared
+from tracking.compare.differing import PromptDiff
+from tracking.compare.grid import Cell, Grid, Line, origins_grid
 from tracking.compare.plots import gap_plots, heat_map, recall_plots
 from tracking.compare.results import Result
 
@@ -31,9 +32,11 @@ tbody tr:last-child > * { border-bottom: 0; }
 th { font-weight: 600; } tbody th { font-weight: 400; }
 th small { display: block; font-size: .75rem; line-height: 1.2; font-weight: 400; }
 th:first-child { text-align: left; position: sticky; left: 0; background: var(--paper);
-  white-space: normal; overflow-wrap: anywhere; min-width: 8.5rem; max-width: 22rem; }
+  white-space: normal; overflow-wrap: anywhere; min-width: 12rem; max-width: 22rem; }
+thead th { white-space: normal; min-width: 4rem; }
 td small { display: block; font-size: .75rem; line-height: 1.2; }
-tr.published { color: var(--dim); } td.word, th.word { text-align: left; }
+tr.published { color: var(--dim); }
+td.word, th.word { text-align: left; white-space: normal; min-width: 7rem; }
 tr.group th { font-weight: 600; }
 .panels { display: grid; gap: .75rem 1.5rem; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); }
 figure { margin: 0; } figcaption { font-weight: 600; }
@@ -45,26 +48,25 @@ svg .label, svg .value { text-anchor: end; } svg .published text { fill: var(--d
 .hollow { fill: var(--paper); } .published .dot { fill: var(--other); stroke: var(--other); }
 .published .hollow { fill: var(--paper); } .published .gap { stroke: var(--other); }
 @media (max-width: 52rem) { table { font-size: .82rem; } th, td { padding: .3rem .4rem; }
-  th:first-child { min-width: 6.5rem; max-width: 8rem; } .n { display: none; }
-  thead th, td.word { white-space: normal; }
-  td small { font-size: .68rem; } }
+  th:first-child { min-width: 7rem; max-width: 8rem; } td small, th small { font-size: .68rem; } }
+.verdict { max-width: 60rem; padding-left: 1.2rem; } .verdict li { margin: .4rem 0; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: 6px;
+  padding: .6rem; font-size: .85rem; }
+.added { background: #2da44e33; } .removed { background: #cf222e33; }
 .heat td[style] { background: rgb(var(--heat-colour) / calc(var(--heat) * .45)); }
 """
 
 
-def html_report(
-    results: Sequence[Result], comparisons: Sequence[Comparison], warning: str | None = None
-) -> str:
-    """The whole page. `warning` says what does not compare, where that was allowed."""
-    own = [result for result in results if not result.published]
-    title = " · ".join(result.label for result in own)
+def html_report(compared: Compared) -> str:
+    """The whole page: the verdict, what differs, every table, plots."""
+    results, own = compared.results, compared.own
     body = [
-        f"<h1>Comparison: {escape(title)}</h1>",
-        f'<p class="warn">{escape(warning)}</p>' if warning else "",
-        _table(origins_grid(own)),
-        *(_section(grid) for grid in score_grids(results)),
+        f"<h1>Comparison: {escape(compared.title)}</h1>",
+        f'<p class="warn">{escape(compared.warning)}</p>' if compared.warning else "",
+        _verdicts(compared),
+        *map(_section, [*compared.grids, origins_grid(own)]),
         _notes(results),
-        *(_section(comparison_grid(comparison)) for comparison in comparisons),
+        *map(_prompt, compared.prompts),
         "<h2>Recall by field</h2><p class='dim'>Lenient recall with its 95% interval.</p>",
         recall_plots(results),
         "<h2>What malformed XML costs</h2><p class='dim'>From strict (hollow) to lenient (filled) "
@@ -72,7 +74,24 @@ def html_report(
         gap_plots(results),
         _slices(own),
     ]
-    return page(f"{title} – reno compare", "".join(body))
+    return page(f"{compared.title} – reno compare", "".join(body))
+
+
+def _verdicts(compared: Compared) -> str:
+    if not compared.comparisons:
+        return ""
+    items = "".join(f"<li>{escape(sentences)}</li>" for sentences in compared.verdicts)
+    listed = f'<ul class="verdict">{items}</ul>' if items else ""
+    link = '<p><a href="changes.html">Click through the references whose answer changed</a></p>'
+    return f"{listed}{link}"
+
+
+def _prompt(diff: PromptDiff) -> str:
+    marks = {"+": "added", "-": "removed", "@": "dim"}
+    lines = "".join(
+        f'<span class="{marks.get(line[:1], "")}">{escape(line)}\n</span>' for line in diff.lines
+    )
+    return f"<h2>Prompt of {escape(diff.label)}</h2><pre>{lines}</pre>"
 
 
 def page(title: str, body: str) -> str:

@@ -2,14 +2,13 @@
 
     reno compare runs/embedded runs/crf --published --out runs/comparison
 
-Writes `comparison.md`, `.csv` and `.html` and keeps them as a run of its own, so that a comparison can be
-found again in the MLflow UI.
+Writes `comparison.md`, `.csv` and `.html`, and `changes.html` to click through the references whose answer
+changed. They are kept as a run of its own, so that a comparison can be found again in the MLflow UI.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from reno_dspy.base.errors import InputError
@@ -17,14 +16,9 @@ from reno_dspy.base.files import digest, write_text
 from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
 from reno_dspy.measure.measures import MEASURES
-from tracking.compare.grid import (
-    answers_grid,
-    comparison_grid,
-    csv_table,
-    markdown,
-    measure_grid,
-    score_grids,
-)
+from tracking.compare.changes import changes_page
+from tracking.compare.compared import Compared
+from tracking.compare.grid import answers_grid, csv_table, markdown, measure_grid
 from tracking.compare.html import html_report
 from tracking.compare.paired import COMPARED, Comparison, compare_with_first
 from tracking.compare.results import (
@@ -36,17 +30,8 @@ from tracking.compare.results import (
 from tracking.runs import compare_link
 
 NAME = "comparison"
+CHANGES = "changes.html"
 DEFAULT_FOLDER = Path("runs") / "compare"
-
-
-@dataclass(frozen=True)
-class Compared:
-    """What was compared, and where it was written. `results` begins with our own runs."""
-
-    results: Sequence[Result]
-    comparisons: Sequence[Comparison]
-    out: Path
-    warning: str | None
 
 
 def compare(
@@ -71,22 +56,24 @@ def compare(
     out = out or DEFAULT_FOLDER / _digest(names, with_published)
     options = {"runs": list(names), "published": with_published}
     compared = Compared(results, comparisons, out, warning)
-    title = " vs ".join(result.label for result in own)
     with (
         # Nothing of an earlier comparison is used: it is written anew from the evaluations as they are.
         RunDir.open(out, "compare", options, depends_on={}, fresh=fresh) as run_dir,
-        tracker.start("compare", title, run_dir=run_dir.path, config=options) as run,
+        tracker.start("compare", compared.title, run_dir=run_dir.path, config=options) as run,
     ):
-        _write(compared)
-        _log(run, compared, own)
+        _log(run, compared, _write(compared))
     return compared
 
 
 def markdown_report(compared: Compared) -> str:
-    """All tables and paired differences in Markdown."""
-    grids = [*score_grids(compared.results), *map(comparison_grid, compared.comparisons)]
+    """The verdict, what differs, all tables and paired differences, in Markdown."""
     parts = [f"> {compared.warning}\n"] if compared.warning else []
-    return "\n".join([*parts, *(f"## {grid.title}\n\n{markdown(grid)}" for grid in grids)])
+    parts += [f"- {sentences}" for sentences in compared.verdicts]
+    parts += [f"\n## {grid.title}\n\n{markdown(grid)}" for grid in compared.grids]
+    for diff in compared.prompts:
+        lines = "\n".join(diff.lines)
+        parts.append(f"\n## Prompt of {diff.label}\n\n```diff\n{lines}\n```")
+    return "\n".join(parts) + "\n"
 
 
 def _warning(own: Sequence[Result], allow_different: bool) -> str | None:
@@ -99,22 +86,30 @@ def _warning(own: Sequence[Result], allow_different: bool) -> str | None:
     return None
 
 
-def _write(compared: Compared) -> None:
-    page = html_report(compared.results, compared.comparisons, compared.warning)
-    write_text(compared.out / f"{NAME}.md", markdown_report(compared))
-    write_text(compared.out / f"{NAME}.csv", csv_table(compared.results))
-    write_text(compared.out / f"{NAME}.html", page)
+def _write(compared: Compared) -> list[str]:
+    """Write the comparison; returns the names of its files."""
+    texts = {
+        f"{NAME}.html": html_report(compared),
+        f"{NAME}.md": markdown_report(compared),
+        f"{NAME}.csv": csv_table(compared.results),
+    }
+    if compared.comparisons:
+        texts[CHANGES] = changes_page(compared.comparisons, compared.changed)
+    for name, text in texts.items():
+        write_text(compared.out / name, text)
+    return list(texts)
 
 
-def _log(run: Run, compared: Compared, own: Sequence[Result]) -> None:
+def _log(run: Run, compared: Compared, files: Sequence[str]) -> None:
+    own = compared.own
     ids = [result.run_id for result in own if result.run_id]
     first = own[0].report
     run.tags({"data": str(first.data), "profile": first.profile, "uses.runs": " ".join(ids)})
     if len(compared.comparisons) == 1:
         run.metrics(_differences(compared.comparisons[0]))
-    for ending in ("html", "md", "csv"):
-        run.artifact(compared.out / f"{NAME}.{ending}")
-    run.describe(_description(compared, own))
+    for name in files:
+        run.artifact(compared.out / name)
+    run.describe(_description(compared))
 
 
 def _differences(comparison: Comparison) -> dict[str, float | None]:
@@ -128,12 +123,14 @@ def _differences(comparison: Comparison) -> dict[str, float | None]:
     }
 
 
-def _description(compared: Compared, own: Sequence[Result]) -> str:
+def _description(compared: Compared) -> str:
+    own = compared.own
     first = own[0].report
     lines = [
         f"{len(own)} runs on {first.data} (n = {first.n}, profile `{first.profile}`): "
         + ", ".join(map(_linked, own))
-        + "."
+        + ".",
+        *compared.verdicts,
     ]
     linked = [result for result in own if result.run_id and result.link]
     if len(linked) > 1:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from reno_dspy.base.files import digest
 from reno_dspy.jats.elements import SCORED
 from reno_dspy.measure.measures import SHARES
 from reno_dspy.measure.metric import CitationScore
 from reno_dspy.measure.records import Record
-from reno_dspy.measure.report import count_arrays, score_records, share_arrays
+from reno_dspy.measure.report import Counts, count_arrays, score_records, share_arrays
 from reno_dspy.measure.result import OVERALL
-from reno_dspy.measure.stats import Paired, paired_difference
+from reno_dspy.measure.stats import Paired, paired_differences
 from tracking.compare.results import Result
 
 COMPARED = tuple(share for share in SHARES if share.compared)
@@ -90,37 +92,16 @@ def _by_question(result: Result) -> dict[str, Record]:
 def _compare(label: str, baseline: str, pairs: Sequence[Pair]) -> Comparison:
     clusters = [pair.first.get("citing_article") for pair in pairs]
     articles = len({name for name in clusters if name is not None}) + clusters.count(None)
-    ours, base = [p.other_score for p in pairs], [p.first_score for p in pairs]
-    differences = {
-        **_recalls(ours, base, clusters),
-        **_shares(ours, base, clusters),
-    }
-    return Comparison(label, baseline, articles, differences, pairs)
+    a, b = _ratios([p.other_score for p in pairs]), _ratios([p.first_score for p in pairs])
+    found = paired_differences(a[0], a[1], b[0], b[1], clusters)
+    names = (*SCORED, OVERALL, *(share.name for share in COMPARED))
+    return Comparison(label, baseline, articles, dict(zip(names, found, strict=True)), pairs)
 
 
-def _recalls(
-    ours: Sequence[CitationScore], base: Sequence[CitationScore], clusters: Sequence[str | None]
-) -> dict[str, Paired | None]:
-    a, b = count_arrays(ours), count_arrays(base)
-    return {
-        name: paired_difference(
-            a["lenient"][:, column],
-            a["gold"][:, column],
-            b["lenient"][:, column],
-            b["gold"][:, column],
-            clusters,
-        )
-        for column, name in enumerate((*SCORED, OVERALL))
-    }
-
-
-def _shares(
-    ours: Sequence[CitationScore], base: Sequence[CitationScore], clusters: Sequence[str | None]
-) -> dict[str, Paired | None]:
-    (holds, known), (held, knew) = share_arrays(COMPARED, ours), share_arrays(COMPARED, base)
-    return {
-        share.name: paired_difference(
-            holds[:, column], known[:, column], held[:, column], knew[:, column], clusters
-        )
-        for column, share in enumerate(COMPARED)
-    }
+def _ratios(scores: Sequence[CitationScore]) -> tuple[Counts, Counts]:
+    """Numerators and denominators, a column for each difference."""
+    counts, shares = count_arrays(scores), share_arrays(COMPARED, scores)
+    return (
+        np.concatenate([counts["lenient"], shares[0]], axis=1),
+        np.concatenate([counts["gold"], shares[1]], axis=1),
+    )

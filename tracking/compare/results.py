@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from reno_dspy.base.errors import InputError
+from reno_dspy.base.rundir import CONFIG
+from reno_dspy.base.secrets import redact
 from reno_dspy.jats.elements import PAPER_COLUMNS
-from reno_dspy.measure.files import PREDICTIONS, REPORT
+from reno_dspy.measure.files import PREDICTIONS, PROMPT, REPORT
 from reno_dspy.measure.records import read_predictions
 from reno_dspy.measure.result import Report, read_report
 from tracking.artifacts import fetch
 from tracking.compare import published
+from tracking.journal import flatten
 from tracking.runs import find_run, link_of, run_id_of, run_link
 from tracking.store import open_existing
+
+_FILES = {REPORT, PREDICTIONS, PROMPT, CONFIG}
 
 
 @dataclass(frozen=True)
 class Result:
-    """One evaluated system, a row of the tables: its report and, where they are kept, its answers."""
+    """One evaluated system, a row of the tables: its report and, where they are kept, its answers.
+
+    `options` are what the run's results depend on (options, data, the system's identity), as text;
+    `prompt` is the text that a language model was given.
+    """
 
     label: str
     report: Report
     predictions: Sequence[Mapping[str, Any]] | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    prompt: str | None = None
     run_id: str | None = None
     link: str | None = None
     published: bool = False
@@ -93,7 +105,7 @@ def _load(name: str) -> Result:
             read_report(folder)
         raise InputError(f"{name} is no directory of an evaluation here. {error}") from error
     with tempfile.TemporaryDirectory(prefix="reno-compare-") as kept:
-        if REPORT not in fetch(client, run, {REPORT, PREDICTIONS}, Path(kept)):
+        if REPORT not in fetch(client, run, _FILES, Path(kept)):
             raise InputError(
                 f"Run {name} has no {REPORT} in {run.info.artifact_uri}: it is no finished "
                 "evaluation, or its files were moved. Name its run directory instead."
@@ -103,5 +115,26 @@ def _load(name: str) -> Result:
 
 def _from_folder(folder: Path, name: str, run_id: str | None, link: str | None) -> Result:
     report = read_report(folder)
-    predictions = read_predictions(folder) if (folder / PREDICTIONS).is_file() else None
-    return Result(report.system or name, report, predictions, run_id, link)
+    prompt = folder / PROMPT
+    return Result(
+        report.system or name,
+        report,
+        predictions=read_predictions(folder) if (folder / PREDICTIONS).is_file() else None,
+        options=_options(folder / CONFIG) or dict(report.identity),
+        prompt=prompt.read_text(encoding="utf-8") if prompt.is_file() else None,
+        run_id=run_id,
+        link=link,
+    )
+
+
+def _options(path: Path) -> dict[str, str]:
+    """What a run depends on, from its directory or its run in MLflow, which keeps it flat."""
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    if "config" in config:
+        config = config["config"] | config.get("depends_on", {})
+    identity = config.pop("system_identity", {})
+    # The identity says what was used where an option left it open (the prompt's name).
+    return flatten(redact(config | identity))
