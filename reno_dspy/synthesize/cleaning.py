@@ -27,6 +27,12 @@ _BODY = re.compile(
     r"\bthe\b|\bof\b|\bfor\b|\bde\b|&|\d",
     re.IGNORECASE,
 )
+# Words of bodies that no person is called.
+_BODY_WORD = re.compile(
+    r"\b(?:universit|institut|ministr|software|team\b|group\b|academy\b|foundation\b|contributors\b|"
+    r"community\b|company\b|press\b|inc\b|ltd\b|gmbh\b|society\b|association\b|minister\b|pseud)",
+    re.IGNORECASE,
+)
 _ENGLISH = re.compile(r"\b(?:the|of|and|in|for|to|on|from|with|an?)\b", re.IGNORECASE)
 # Forms whose authors are bodies as often as people.
 _OF_BODIES = frozenset({"data", "standard", "report", "legal-doc", "software", "patent"})
@@ -59,9 +65,16 @@ def cleaned(csl: Mapping[str, Any], form: str) -> dict[str, Any]:
         item.pop("page", None)
     if "event-title" not in item and (event := _text(csl.get("event"))):
         item["event-title"] = event
-    if language := csl.get("language"):
+    stated = (csl.get("language") or "").partition("-")[0].lower() or None
+    if language := language_of_title(title, stated):
         item["language"] = language
     return item
+
+
+def language_of_title(title: str, stated: str | None) -> str | None:
+    """The language as stated, but English where the title has several of its short words."""
+    words = len(_ENGLISH.findall(title))
+    return "en" if words > 1 and words * 8 > title.count(" ") else stated
 
 
 def _title(title: str) -> tuple[str, str | None]:
@@ -84,7 +97,7 @@ def _mend(item: dict[str, Any]) -> None:
     if found := re.fullmatch(r"(\w+) ?\((\w[\w/-]*)\)", item.get("volume", "")):
         item["volume"] = found[1]
         item.setdefault("issue", found[2])
-    elif re.search(r"[()/:]|^abs", item.get("volume", "")):
+    elif re.search(r"[()/:,]|^abs|.{13}|[a-z]+ \d{4}", item.get("volume", "")):
         del item["volume"]
     if re.match(r"e\d{4,}", item.get("issue", "")):
         item["page"] = item.pop("issue")
@@ -126,8 +139,10 @@ def _person(name: Mapping[str, Any], form: str) -> dict[str, Any]:
         part: " ".join(str(name[part]).split()).strip(" ,;") for part in parts if name.get(part)
     }
     whole = " ".join(person.values())
-    if not person.get("family") or re.search(r"[\d&@;:/()\[\]\"?!]|\band\b|\bet al", whole):
+    if not person.get("family") or re.search(r"[\d&@;:/()\[\]\"“”?!]|\band\b|\bet al", whole):
         raise Unusable("odd_name")
+    if _BODY_WORD.search(whole):
+        raise Unusable("doubtful_name")
     if _MARKUP.search(whole) or len(whole) > 60 or person.get("given", "").count(" ") > 3:
         raise Unusable("odd_name")
     if re.fullmatch(r"[^\W\d_a-z]{2,4}", person.get("given", "")) and person["given"].isascii():

@@ -107,7 +107,7 @@ def _item(csl: Csl, licences: Sequence[str]) -> Item | str:
         key,
         form,
         clean,
-        (csl.get("language") or "").partition("-")[0].lower() or None,
+        clean.get("language"),
         licence,
         csl.get("provenance"),
     )

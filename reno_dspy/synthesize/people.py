@@ -41,10 +41,13 @@ class Names:
     def __init__(self, items: Iterable[Item], lexicon: Lexicon) -> None:
         """Collect the people of `items` by the language of the work."""
         self._lexicon = lexicon
+        self._bodies: dict[str, None] = {}
         family: dict[str, dict[str, None]] = {}
         given: dict[str, dict[str, None]] = {}
         for item in items:
             for person in item.csl.get("author", ()):
+                if "literal" in person and item.language == "en":
+                    self._bodies[person["literal"]] = None
                 if item.language and "family" in person and _in_script(person["family"], item):
                     family.setdefault(item.language, {})[person["family"]] = None
                     if _WHOLE.fullmatch(first := person.get("given", "")):
@@ -62,6 +65,10 @@ class Names:
             # Printed as one, the given name first.
             return {"family": f"{person['given']} {person['family']}"}
         return person
+
+    def body(self, rng: random.Random) -> Name | None:
+        """A body that some work is by, by its English name; None where there is none."""
+        return {"literal": rng.choice(list(self._bodies))} if self._bodies else None
 
     def several(self, language: str | None, rng: random.Random, most: int) -> list[Name]:
         """One to `most` people."""

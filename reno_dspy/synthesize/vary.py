@@ -48,6 +48,8 @@ _ISSUES = (
     "2 Suppl 1",
 )
 _SEASONS = (1, 2, 3, 4)
+# Works that many people write together.
+_CROWDED = frozenset({"journal", "confproc", "preprint", "data"})
 # Works that are known by their address or number.
 _BY_ADDRESS = frozenset({"webpage", "data", "preprint", "patent", "standard"})
 
@@ -79,6 +81,15 @@ class Variation:
         if authors and rng.random() < 0.04:
             place = rng.randrange(len(csl["author"]))
             csl["author"][place] = with_suffix(csl["author"][place], language, rng)
+        if authors and work.form in _CROWDED and rng.random() < 0.12:
+            csl["author"] += [self._names.draw(language, rng) for _ in range(rng.randint(2, 9))]
+        if (
+            authors
+            and language == "en"
+            and rng.random() < 0.012
+            and (body := self._names.body(rng))
+        ):
+            csl["author"] = [*csl["author"], body] if rng.random() < 0.4 else [body]
         if work.form == "book" and authors and rng.random() < 0.07:
             csl["translator"] = self._names.several(language, rng, 2)
         if work.form == "chapter" and "editor" not in csl and rng.random() < 0.7:

@@ -115,11 +115,11 @@ def test_works_of_excluded_references_are_not_rendered(engine: Engine, tmp_path:
     }
     excluded.write_text(json.dumps(row) + "\n", encoding="utf-8")
     out = tmp_path / "out"
-    synthesize(config(out, exclude=(str(excluded),), mix="given"), NullTracker())
+    synthesize(config(out, exclude=(str(excluded),), mix="given", noise={}), NullTracker())
     texts = " ".join(row.plaintext or "" for row in rows_of(out)).casefold()
     assert "moss and clocks" not in texts
     assert "über das salz" not in texts
-    assert "crowded" in texts
+    assert "learning to count clouds" in texts or "how fog works" in texts
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["items_left_out"]["held_apart"] == 2
 
