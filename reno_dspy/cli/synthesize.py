@@ -21,6 +21,7 @@ def _lists(job: Callable[..., None]) -> Callable[..., None]:
         *,
         metadata: tuple[str, ...],
         exclude: tuple[str, ...],
+        add: tuple[str, ...],
         licence: tuple[str, ...],
         **options: Any,
     ) -> None:
@@ -28,7 +29,7 @@ def _lists(job: Callable[..., None]) -> Callable[..., None]:
             raise InputError(
                 "Name at least one file of metadata: reno synthesize library.json --out DIR."
             )
-        many = {"metadata": metadata, "exclude": exclude, "licences": licence}
+        many = {"metadata": metadata, "exclude": exclude, "add": add, "licences": licence}
         job(**{name: values or None for name, values in many.items()}, **options)
 
     return command
@@ -39,6 +40,7 @@ def _lists(job: Callable[..., None]) -> Callable[..., None]:
 @click.option(
     "--exclude", multiple=True, metavar="DATA[:SPLIT]", help="Leave out works cited there."
 )
+@click.option("--add", multiple=True, metavar="DATA", help="Put the real rows of DATA beside them.")
 @click.option("--licence", multiple=True, help="Licence that metadata must have.  [default: any]")
 @_lists
 @job_options(SynthesizeConfig)

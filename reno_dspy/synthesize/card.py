@@ -38,6 +38,7 @@ def card(
         "the metadata hold too few of has a real title and invented numbers, dates and people "
         "(`--mix given` makes none). `licence` and `provenance` are those of the metadata and stay with "
         "whatever is passed on; the styles are under CC BY-SA 3.0 and are not part of the data set.",
+        *_added(config),
         "## Publication types",
         _shares(row.publication_type for row in rows),
         "## Languages",
@@ -58,6 +59,13 @@ def card(
         _counts(left_out),
     ]
     return "\n" + "\n\n".join(parts) + "\n"
+
+
+def _added(config: SynthesizeConfig) -> list[str]:
+    if not config.add:
+        return []
+    names = ", ".join(f"`{name.rpartition('/')[2]}`" for name in config.add)
+    return [f"The real rows of {names} were added; the tables count the rendered ones alone."]
 
 
 def _distinct(values: Iterable[str | None]) -> int:

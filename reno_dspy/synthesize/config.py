@@ -38,6 +38,9 @@ class SynthesizeConfig(Config):
     exclude: tuple[str, ...] = Field(
         (), description="Data sets whose cited works are left out (PATH or PATH:SPLIT)."
     )
+    add: tuple[str, ...] = Field(
+        (), description="Data sets of real rows to put beside the rendered ones (train and dev)."
+    )
     licences: tuple[str, ...] = Field((), description="Licences that items must have; () is any.")
     test: float = Field(
         0.05, ge=0, lt=1, description="Share of works that are never trained on, by title."

@@ -15,7 +15,7 @@ from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from reno_dspy.base.files import sha256_file
 from reno_dspy.base.progress import Bar, bar
 from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import DataRef, Tracker
-from reno_dspy.data.dataset import Row, digest_rows, save, to_row
+from reno_dspy.data.dataset import Row, digest_rows, load, save, splits_of, to_row
 from reno_dspy.data.sources import MANIFEST, SPLITS
 from reno_dspy.jats.text import folded
 from reno_dspy.synthesize.card import card
@@ -35,7 +35,7 @@ from reno_dspy.synthesize.config import SynthesizeConfig
 from reno_dspy.synthesize.engine import Engine
 from reno_dspy.synthesize.maker import Maker, Record
 from reno_dspy.synthesize.metadata import Item, read_items
-from reno_dspy.synthesize.split import held_apart
+from reno_dspy.synthesize.split import HeldApart, held_apart
 from reno_dspy.synthesize.styles import Locales, Styles, find_locales, find_styles
 
 UNITS = "units.jsonl"
@@ -146,14 +146,28 @@ def _items(config: SynthesizeConfig) -> tuple[list[Item], Counter[str]]:
         items = kept
     if not items:
         raise InputError("No item is left: all are works of --exclude.")
+    if config.add:
+        cited = HeldApart(_real(config)["train"])
+        items = [replace(item, taught=item.taught or item in cited) for item in items]
     return items, left_out
+
+
+def _real(config: SynthesizeConfig) -> dict[str, list[Row]]:
+    """The real rows to add, by split: train and dev of a data set, a file whole."""
+    rows: dict[str, list[Row]] = {"train": [], "dev": []}
+    for source in config.add:
+        for split in splits_of(source) or (None,):
+            if split != "test":
+                rows[split or "train"] += load(source, split).rows
+    return rows
 
 
 def _depends_on(config: SynthesizeConfig, engine: Engine) -> dict[str, Any]:
     """What the rows depend on beside the options: files by content, libraries by version."""
     engine.start()
     files = [Path(name.rpartition(":")[0] or name) for name in config.exclude]
-    files += [Path(name) for name in config.metadata]
+    files += [Path(name) for name in (*config.metadata, *config.add)]
+    files += [Path(name) / MANIFEST for name in (*config.metadata, *config.add)]
     files += [config.style] if config.style else []
     versions = {name: importlib.metadata.version(name) for name in _LIBRARIES}
     return {
@@ -241,6 +255,9 @@ def _save(config: SynthesizeConfig, rows: Rows, left_out: Counter[str], engine: 
         splits[record["split"]].append(to_row(record, record["id"]))
     filled = {name: made for name, made in splits.items() if made}
     text = card(config, filled, rows.dropped, left_out)
+    for split, real in _real(config).items():
+        if real:
+            filled[split] = [*filled.get(split, []), *real]
     manifest = {
         "job": "synthesize",
         "configuration": config.model_dump(mode="json"),

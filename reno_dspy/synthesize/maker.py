@@ -84,6 +84,7 @@ class Maker:
     ) -> None:
         """Make rows of `items` by `config`."""
         self._pool, self._styles, self._locales, self._config = Pool(items), styles, locales, config
+        self._taught = {item.key for item in items if item.taught}
         lexicon = load_lexicon()
         names = Names(items, lexicon)
         self._kinds = Kinds(self._pool, names, lexicon)
@@ -187,7 +188,9 @@ class Maker:
         return same and reference.first("label") is None
 
     def _side(self, work: Work) -> str:
-        return side_of(work.item.key, self._config.dev, self._config.test)
+        side = side_of(work.item.key, self._config.dev, self._config.test)
+        # What a real row teaches cannot be measured on.
+        return "train" if work.item.key in self._taught else side
 
     def _row(
         self, works: Sequence[Work], reference: Reference, page: _Page, number: str

@@ -40,6 +40,8 @@ _FORMS = {
     "bill": "legal-doc", "legal_case": "legal-doc", "regulation": "legal-doc",
     "document": "other", "manuscript": "other", "pamphlet": "other", "speech": "other",
 }  # fmt: skip
+# The mark of an item that is the gold of a row.
+_TAUGHT = "reno-taught"
 FORMS = tuple(dict.fromkeys(_FORMS.values()))
 
 
@@ -48,7 +50,7 @@ class Item:
     """One work: its cleaned CSL-JSON, and what is known of where it came from.
 
     `key` is its title, letters and digits only: items of one key are one work. `form` is the kind of
-    work, `language` that of the title (ISO 639-1).
+    work, `language` that of the title (ISO 639-1). `taught`: a real row that is trained on cites it.
     """
 
     id: str
@@ -58,6 +60,7 @@ class Item:
     language: str | None
     licence: str | None
     provenance: str | None
+    taught: bool = False
 
 
 def publication_type(form: str) -> str:
@@ -110,6 +113,7 @@ def _item(csl: Csl, licences: Sequence[str]) -> Item | str:
         clean.get("language"),
         licence,
         csl.get("provenance"),
+        bool(csl.get(_TAUGHT)),
     )
 
 
@@ -154,9 +158,8 @@ def _read_json(path: Path) -> list[Csl]:
 
 def _of_row(record: Mapping[str, Any], xml: str) -> Csl:
     """The metadata that an annotation holds; one that is malformed has no type."""
-    kept = {
-        name: record[name] for name in ("licence", "language", "provenance") if record.get(name)
-    }
+    told = ("licence", "language", "provenance")
+    kept = {_TAUGHT: True} | {name: record[name] for name in told if record.get(name)}
     try:
         return to_csl(xml, str(record.get("id") or "")) | kept
     except MalformedXml:

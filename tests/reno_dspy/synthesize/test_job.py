@@ -124,6 +124,28 @@ def test_works_of_excluded_references_are_not_rendered(engine: Engine, tmp_path:
     assert manifest["items_left_out"]["held_apart"] == 2
 
 
+def test_real_rows_are_added_and_what_they_cite_is_not_measured_on(
+    engine: Engine, tmp_path: Path
+) -> None:
+    titles = [item.csl["title"] for item in read_items([str(ITEMS)], [])[0]]
+    xml = "<mixed-citation><article-title>{}</article-title></mixed-citation>"
+    real = tmp_path / "real.jsonl"
+    lines = [
+        {"plaintext": title, "xml": xml.format(title), "source": "ours"} for title in titles[:12]
+    ]
+    real.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    out = tmp_path / "out"
+    options = config(out, add=(str(real),), mix="given", noise={}, test=0.6, dev=0.1)
+    synthesize(options, NullTracker())
+    taught = {
+        item.id for item in read_items([str(ITEMS)], [])[0] if item.csl["title"] in titles[:12]
+    }
+    assert [row.source for row in load(str(out), "train").rows].count("ours") == 12
+    measured = {row.citing_article_id for row in load(str(out), "test").rows}
+    assert measured
+    assert not measured & taught
+
+
 HOUSE = """<?xml version="1.0" encoding="utf-8"?>
 <style xmlns="http://purl.org/net/xbiblio/csl" class="in-text" version="1.0" default-locale="en-US">
   <info><title>House</title><id>http://house.example/style</id><updated>2026-01-01T00:00:00+00:00</updated></info>
