@@ -22,6 +22,8 @@ from reno_dspy.base.files import sha256_file
 from reno_dspy.data.corpus import looks_like_pdf
 
 Check = Callable[[Path], bool]
+# Marks a request for robots.txt.
+_ROBOTS = "reno_robots"
 _RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -74,7 +76,7 @@ class Downloader:
 
     manners: Manners
     _last: dict[str, float] = field(default_factory=dict)
-    _robots: dict[str, urllib.robotparser.RobotFileParser | None] = field(default_factory=dict)
+    _robots: dict[str, urllib.robotparser.RobotFileParser] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._client = httpx.Client(
@@ -83,6 +85,8 @@ class Downloader:
             follow_redirects=True,
             max_redirects=10,
             timeout=httpx.Timeout(30.0),
+            # Called for every request, those that a redirect leads to as well.
+            event_hooks={"request": [self._before]},
         )
 
     def __enter__(self) -> Downloader:
@@ -98,6 +102,8 @@ class Downloader:
         """
         if target.exists() and check(target):
             return Outcome(sha256_file(target))
+        if not _is_address(url):
+            return Outcome(None, "not an address that can be fetched")
         target.parent.mkdir(parents=True, exist_ok=True)
         reason = ""
         for attempt in range(self.manners.retries + 1):
@@ -119,9 +125,6 @@ class Downloader:
         return Outcome(None, f"{reason}; tried {self.manners.retries + 1} times")
 
     def _try(self, url: str, target: Path) -> None:
-        if not self._allowed(url):
-            raise _GiveUp("robots.txt of the host forbids it")
-        self._take_turn(url)
         part, tag = (target.with_name(f"{target.name}.{end}") for end in ("part", "etag"))
         have = part.stat().st_size if part.exists() else 0
         headers = {"Range": f"bytes={have}-"} if have else {}
@@ -166,6 +169,14 @@ class Downloader:
         own_s = self.manners.backoff_s * 2**attempt
         time.sleep(min(max(asked_s or 0.0, own_s), self.manners.patience_s))
 
+    def _before(self, request: httpx.Request) -> None:
+        """Ask robots.txt and wait for the host's turn, before each request."""
+        url = str(request.url)
+        # robots.txt itself may be asked for, wherever a redirect leads.
+        if not request.extensions.get(_ROBOTS) and not self._allowed(url):
+            raise _GiveUp("robots.txt of the host forbids it")
+        self._take_turn(url)
+
     def _take_turn(self, url: str) -> None:
         host = urlsplit(url).netloc
         ready_at = self._last.get(host, 0.0) + self.manners.interval_s
@@ -177,20 +188,33 @@ class Downloader:
         origin = f"{parts.scheme}://{parts.netloc}"
         if origin not in self._robots:
             self._robots[origin] = self._read_robots(origin)
-        rules = self._robots[origin]
-        return rules is None or rules.can_fetch("reno-dspy", url)
+        return self._robots[origin].can_fetch("reno-dspy", url)
 
-    def _read_robots(self, origin: str) -> urllib.robotparser.RobotFileParser | None:
-        """The host's rules; None (all is allowed, RFC 9309) where there is no such file."""
-        try:
-            response = self._client.get(f"{origin}/robots.txt")
-        except httpx.HTTPError:
-            return None
-        if response.status_code != 200:
-            return None
+    def _read_robots(self, origin: str) -> urllib.robotparser.RobotFileParser:
+        """The host's rules (RFC 9309): all is allowed where there is no such file (2.3.1.3).
+
+        Nothing is where the file cannot be had (2.3.1.4), until it can: raises _TryAgain, or httpx's error
+        where the host does not answer.
+        """
         rules = urllib.robotparser.RobotFileParser()
-        rules.parse(response.text.splitlines())
+        try:
+            response = self._client.get(f"{origin}/robots.txt", extensions={_ROBOTS: True})
+        except httpx.TooManyRedirects:
+            rules.parse([])
+            return rules
+        if response.status_code >= 500 or response.status_code == 429:
+            reason = f"robots.txt cannot be read (HTTP {response.status_code})"
+            raise _TryAgain(reason, _retry_after(response))
+        rules.parse(response.text.splitlines() if response.status_code == 200 else [])
         return rules
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def is_pdf(path: Path) -> bool:

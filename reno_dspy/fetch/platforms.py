@@ -19,13 +19,19 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from reno_dspy.base.config import Config, read_yaml
 from reno_dspy.base.errors import InputError, JobError
+from reno_dspy.base.files import digest
+from reno_dspy.base.progress import say
 from reno_dspy.fetch.download import Downloader, is_any
 from reno_dspy.jats.article import parse_file
 from reno_dspy.jats.citation import name_of, text_of
 
 SHIPPED = Path(__file__).with_name("platforms.yaml")
-# An archive may unpack to so many bytes a file: no bomb fills the disk.
+# An archive may unpack to so many bytes a file, and to so many times its own size: PDFs hardly shrink, so
+# that what unpacks to more is made to fill the disk.
 _MAX_UNPACKED = 256 * 2**20
+_MAX_RATIO = 100
+# Bytes that every file system takes for a name, less a suffix.
+_LONGEST_ID = 200
 _DAMAGED = (
     zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, EOFError,
 )  # fmt: skip
@@ -101,16 +107,40 @@ def items_of(
 def _from_index(platform: Index, out: Path, downloader: Downloader) -> Iterator[Item]:
     path = _get(platform.index, out / "index.txt", downloader)
     text = path.read_text(encoding="utf-8", errors="replace")
-    # An index may list an address twice.
-    for url in dict.fromkeys(re.findall(r"https?://[^\s<>\"']+", text)):
+    ids = _Ids()
+    for url in _addresses(text):
         try:
             if re.search(platform.find, url):
-                yield Item(_slug(url), re.sub(platform.find, platform.replace, url), url)
+                yield Item(ids.of(url), re.sub(platform.find, platform.replace, url), url)
         except re.error as error:
             raise InputError(
                 f"The platform's `find` {platform.find!r} and `replace` {platform.replace!r} do not "
                 f"work as a regular expression: {error}."
             ) from error
+
+
+def _addresses(text: str) -> list[str]:
+    """The addresses in a text, in order, each once: `http` and `https` of one are the same article."""
+    found: dict[str, str] = {}
+    for url in re.findall(r"https?://[^\s<>\"']+", text):
+        key = url.partition("://")[2]
+        if key not in found or url.startswith("https"):
+            found[key] = url
+    return list(found.values())
+
+
+class _Ids:
+    """Ids of articles that are file names, and no two alike (not in upper and lower case either)."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, str] = {}
+
+    def of(self, name: str) -> str:
+        """The id for an address or a path, the same each time."""
+        slug = _slug(name)
+        if self._taken.setdefault(slug.lower(), name) == name:
+            return slug
+        return f"{slug}-{digest(name, 8)}"
 
 
 def _from_archive(platform: Archive, out: Path, downloader: Downloader) -> Iterator[Item]:
@@ -134,14 +164,21 @@ def _from_archive(platform: Archive, out: Path, downloader: Downloader) -> Itera
 def _unpack_all(archive: Path, folder: Path) -> dict[str, dict[str, Path]]:
     """The archive's PDF and XML files in `folder`, by article and suffix."""
     files: dict[str, dict[str, Path]] = {}
+    ids = _Ids()
+    room = _MAX_RATIO * archive.stat().st_size + _MAX_UNPACKED
     for name, stream in _members(archive):
         member = PurePosixPath(name)
         if member.suffix.lower() not in (".pdf", ".xml"):
             continue
         # The member's own path is never used as one: it may point outside.
-        key = _slug(str(member.with_suffix("")))
+        key = ids.of(str(member.with_suffix("")))
         target = folder / f"{key}{member.suffix.lower()}"
         _unpack(stream, target)
+        room -= target.stat().st_size
+        if room < 0:
+            raise JobError(
+                f"{archive} unpacks to over {_MAX_RATIO} times its size, which no PDFs do."
+            )
         files.setdefault(key, {})[member.suffix.lower()] = target
     return files
 
@@ -150,7 +187,13 @@ def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as zipped:
             for name in sorted(zipped.namelist()):
-                with zipped.open(name) as stream:
+                try:
+                    stream = zipped.open(name)
+                except (RuntimeError, NotImplementedError) as error:
+                    # Encrypted, or packed in a way that Python has no code for.
+                    say(f"{archive}: {name} is left out ({error}).")
+                    continue
+                with stream:
                     yield name, stream
     elif tarfile.is_tarfile(archive):
         with tarfile.open(archive) as tarred:
@@ -233,4 +276,7 @@ def _get(url: str, target: Path, downloader: Downloader) -> Path:
 def _slug(name: str) -> str:
     """A file name from an address or a path: its last parts, letters and digits."""
     path = re.sub(r"^https?://[^/]+/", "", name)
-    return re.sub(r"[^\w.-]+", "-", path.removesuffix("/xml").removesuffix(".xml")).strip("-.")
+    slug = re.sub(r"[^\w.-]+", "-", path.removesuffix("/xml").removesuffix(".xml")).strip("-.")
+    if len(slug.encode()) <= _LONGEST_ID:
+        return slug
+    return f"{slug.encode()[: _LONGEST_ID - 9].decode(errors='ignore')}-{digest(name, 8)}"

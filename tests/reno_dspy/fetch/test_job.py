@@ -20,6 +20,7 @@ from reno_dspy.data.corpus import read_corpus
 from reno_dspy.fetch.config import FetchConfig
 from reno_dspy.fetch.download import Downloader, Manners, Outcome, is_any, is_pdf, is_xml
 from reno_dspy.fetch.job import fetch
+from reno_dspy.fetch.platforms import _addresses, _Ids, _unpack_all
 
 PDF = b"%PDF-1.4\n" + b"0123456789" * 2000
 XML = b'<?xml version="1.0"?><article><front><article-meta/></front></article>'
@@ -362,3 +363,84 @@ def test_the_command_says_what_it_needs() -> None:
     result = CliRunner().invoke(group, ["fetch", "--platform", "ore", "--out", "x"])
     assert isinstance(result.exception, InputError)
     assert "--contact" in str(result.exception)
+
+
+def test_rules_that_cannot_be_read_forbid_until_they_can(server: Server, tmp_path: Path) -> None:
+    server.pages["/robots.txt"] = status(503)
+    server.pages["/a.pdf"] = whole(PDF)
+    with Downloader(Manners("a@example.org", 0, retries=1, backoff_s=0.01)) as downloader:
+        outcome = downloader.fetch(f"{server.url}/a.pdf", tmp_path / "a.pdf", is_pdf)
+        assert "robots.txt cannot be read (HTTP 503)" in (outcome.error or "")
+        assert "/a.pdf" not in server.asked
+        server.pages["/robots.txt"] = status(404)
+        assert downloader.fetch(f"{server.url}/a.pdf", tmp_path / "a.pdf", is_pdf).error is None
+
+
+def test_every_request_waits_for_its_turn_and_asks_for_leave(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("reno_dspy.fetch.download.time.sleep", waited.append)
+    server.pages["/robots.txt"] = whole(b"User-agent: *\nDisallow: /private\n", "text/plain")
+    server.pages["/a.pdf"] = status(302, Location="/b.pdf")
+    server.pages["/b.pdf"] = whole(PDF)
+    server.pages["/c.pdf"] = status(302, Location="/private/c.pdf")
+    with Downloader(Manners("a@b.c", interval_s=60)) as downloader:
+        assert downloader.fetch(f"{server.url}/a.pdf", tmp_path / "a.pdf", is_pdf).error is None
+        # robots.txt, the file and what it leads to: three requests, two of them after another one.
+        assert sum(seconds > 50 for seconds in waited) == 2
+        outcome = downloader.fetch(f"{server.url}/c.pdf", tmp_path / "c.pdf", is_pdf)
+    assert outcome.error == "robots.txt of the host forbids it"
+
+
+@pytest.mark.parametrize("url", ["https://[bad/a.pdf", "ftp://host/a.pdf", "no address"])
+def test_what_is_no_address_is_an_error_of_that_file(url: str, tmp_path: Path) -> None:
+    with Downloader(Manners("a@example.org", 0, retries=1, backoff_s=0.01)) as downloader:
+        assert "not an address" in (downloader.fetch(url, tmp_path / "a", is_any).error or "")
+
+
+def test_ids_are_file_names_and_no_two_alike() -> None:
+    addresses = _addresses(
+        "http://h/a/1 https://h/a/1 https://h/a-1 https://h/A/1 https://h/" + "long/" * 90
+    )
+    assert addresses[0] == "https://h/a/1"
+    ids = _Ids()
+    found = [ids.of(url) for url in addresses]
+    assert len({name.lower() for name in found}) == len(found) == 4
+    assert found[0] == "a-1"
+    assert max(len(name.encode()) for name in found) <= 200
+    assert [_Ids().of(url) for url in addresses[:1]] == found[:1]
+
+
+def test_a_member_that_cannot_be_read_costs_itself_alone(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = tmp_path / "all.zip"
+    with zipfile.ZipFile(archive, "w") as zipped:
+        for name, body in (("a.pdf", PDF), ("a.xml", XML), ("b.pdf", PDF), ("b.xml", XML)):
+            zipped.writestr(name, body)
+    data = bytearray(archive.read_bytes())
+    # The flag for encryption, in the directory's entry and the local header of b.pdf.
+    for at in (data.rfind(b"PK\x01\x02", 0, data.rfind(b"b.pdf")) + 8,
+               data.rfind(b"PK\x03\x04", 0, data.find(b"b.pdf")) + 6):  # fmt: skip
+        data[at] |= 1
+    archive.write_bytes(data)
+    assert sorted(_unpack_all(archive, tmp_path / "unpacked")) == ["a", "b"]
+    assert "b.pdf is left out" in capsys.readouterr().err
+    assert [p.name for p in sorted((tmp_path / "unpacked").iterdir())] == [
+        "a.pdf",
+        "a.xml",
+        "b.xml",
+    ]
+
+
+def test_an_archive_made_to_fill_the_disk_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reno_dspy.fetch.platforms._MAX_UNPACKED", 2**20)
+    archive = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for number in range(40):
+            zipped.writestr(f"{number}.pdf", b"%PDF-" + bytes(2**20 - 9))
+    with pytest.raises(JobError, match="times its size"):
+        _unpack_all(archive, tmp_path / "unpacked")
