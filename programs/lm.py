@@ -7,6 +7,7 @@ message. DSPy's cache is off: `predictions.jsonl` and an optimize run's answers 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import base64
 import logging
 import os
@@ -42,6 +43,8 @@ _NO_KEY = "none"
 _BACKOFF, _LONGEST_BACKOFF = 1.0, 60.0
 # Waits shorter than this are not worth a line.
 _WORTH_TELLING = 5.0
+# The end of the process waits so many seconds for calls that are given up.
+_ENDING_S = 2.0
 
 # A truncated answer is recorded with its row and counted in the report; no line for each.
 logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
@@ -196,9 +199,9 @@ def _basic_authorization(spec: LMSpec) -> dict[str, str]:
     if address.username is None:
         return {}
     user, password = unquote(address.username), unquote(address.password or "")
-    for secret in (password, address.password):
-        keep_secret(secret)
     encoded = base64.b64encode(f"{user}:{password}".encode()).decode()
+    for secret in (password, address.password, encoded):
+        keep_secret(secret)
     return {"Authorization": f"Basic {encoded}"}
 
 
@@ -215,7 +218,30 @@ class _Background:
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
-        threading.Thread(target=self.loop.run_forever, name="lm-calls", daemon=True).start()
+        self._thread = threading.Thread(target=self._run, name="lm-calls", daemon=True)
+        self._thread.start()
+        atexit.register(self._end)
+
+    def cancel(self) -> None:
+        """Give up every call."""
+        self.loop.call_soon_threadsafe(self._cancel)
+
+    def _run(self) -> None:
+        self.loop.run_forever()
+        # Libraries leave tasks of their own behind, which would be complained about at the end.
+        if tasks := self._cancel():
+            self.loop.run_until_complete(asyncio.wait(tasks))
+        self.loop.close()
+
+    def _cancel(self) -> list[asyncio.Task[Any]]:
+        tasks = list(asyncio.all_tasks(self.loop))
+        for task in tasks:
+            task.cancel()
+        return tasks
+
+    def _end(self) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(timeout=_ENDING_S)
 
 
 _background: _Background | None = None
@@ -237,12 +263,5 @@ def _in_background(call: Coroutine[Any, Any, T]) -> T:
 
 def cancel_calls() -> None:
     """Give up every call from a thread that is under way; there it raises CancelledError."""
-    if _background is None:
-        return
-    loop = _background.loop
-
-    def cancel() -> None:
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
-
-    loop.call_soon_threadsafe(cancel)
+    if _background is not None:
+        _background.cancel()

@@ -43,6 +43,7 @@ _ADVICE = re.compile(
     re.DOTALL,
 )
 _LITELLM = re.compile(r"\A(?:litellm\.\w+: |(?:\w+Error|Timeout): |\w+Exception - |error - )+")
+_TAG = re.compile(r"<[^<>]*>")
 _NO_ROUTE = "LLM Provider NOT provided"
 
 
@@ -76,7 +77,7 @@ def _of_the_model(error: LMError, spec: LMSpec, said: str) -> str | None:
 
 def _of_the_request(error: LMError, spec: LMSpec, said: str) -> str | None:
     """A request that the model does not take as it is."""
-    if isinstance(error, ContextWindowExceededError):
+    if isinstance(error, ContextWindowExceededError) or "maximum context length" in said:
         return (
             f"The prompt and the longest answer exceed the model's context: {said} (lower max_tokens, or "
             "serve the model with a longer context)"
@@ -84,6 +85,8 @@ def _of_the_request(error: LMError, spec: LMSpec, said: str) -> str | None:
     if isinstance(error, LMInvalidRequestError):
         refused = [name for name in ("temperature", "max_tokens", "top_p", "seed") if name in said]
         advice = f" ({refused[0]}: null leaves it out)" if refused else ""
+        if error.status == 404:
+            advice = " (is its address right? Most end in /v1)"
         return f"The endpoint{_at(spec)} refused the request (HTTP {error.status}): {said}{advice}"
     return None
 
@@ -134,5 +137,7 @@ def _said(error: LMError) -> str:
 
 
 def _told(text: str) -> str:
+    if "<html" in text.lower():
+        text = _TAG.sub(" ", text)
     shown: str = redact(" ".join(text.split()))
     return shown[:_LONGEST]

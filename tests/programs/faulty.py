@@ -24,9 +24,10 @@ REFUSAL = "I can't help with that."
 
 @dataclass(frozen=True)
 class Asked:
-    """One request: its body, the right answer to it, and the how-manieth of its kind it is."""
+    """One request: body, header, the right answer to it, and the how-manieth of its kind it is."""
 
     body: dict[str, Any]
+    authorization: str
     right: str
     number: int
 
@@ -101,7 +102,9 @@ MODES: dict[str, Callable[[Asked], Reply]] = {
     "openthought": lambda asked: said(f"<think>\n{THOUGHT}", "length"),
     "allthought": lambda asked: said(None, reasoning=asked.right),
     # No answer, and no use in asking again.
-    "unauthorized": lambda asked: refused(401, "Incorrect API key provided.", "invalid_api_key"),
+    "unauthorized": lambda asked: refused(
+        401, f"Incorrect API key provided: {asked.authorization}.", "invalid_api_key"
+    ),
     "quota": lambda asked: refused(429, "You exceeded your quota.", "insufficient_quota"),
     "nomodel": lambda asked: refused(404, "The model `m` does not exist.", "model_not_found"),
     "context": lambda asked: refused(
@@ -141,7 +144,8 @@ class FaultyEndpoint:
                     numbers[key] += 1
                     owner.requests.append(body)
                     owner.headers.append({k.lower(): v for k, v in self.headers.items()})
-                self._send(MODES[mode](Asked(body, right(body), numbers[key])))
+                sent = self.headers["Authorization"] or ""
+                self._send(MODES[mode](Asked(body, sent, right(body), numbers[key])))
 
             def _send(self, reply: Reply) -> None:
                 value = reply.value
