@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from reno_dspy.base.errors import InputError
 from reno_dspy.measure.fields import FIELD_SETS, Fields
+
+if TYPE_CHECKING:
+    from reno_dspy.measure.records import Record
 
 
 @click.command("score")
 @click.argument("predictions", type=click.Path(path_type=Path))
-@click.option("--profile", type=click.Choice(["paper", "normalized"]), default="paper",
-              show_default=True, help="Metric profile.")  # fmt: skip
-@click.option("--fields", type=click.Choice(list(FIELD_SETS)), default="scored", show_default=True,
-              help="The paper's fields, or all elements and the publication type.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print the whole report as JSON.")
-def command(predictions: Path, profile: str, fields: Fields, as_json: bool) -> None:
+@click.option("--profile", type=click.Choice(["paper", "normalized"]),
+              help="Metric profile.  [default: paper]")  # fmt: skip
+@click.option("--fields", type=click.Choice(list(FIELD_SETS)),
+              help="The paper's fields, or all elements and the publication type.  "
+                   "[default: scored]")  # fmt: skip
+@click.option("--scorer", type=click.Choice(["reno", "grobid", "odoma"]), default="reno",
+              show_default=True, help="Whose figures: ours, GROBID's end-to-end evaluation, or the "
+                                      "SSH citation index's benchmark (Odoma).")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def command(
+    predictions: Path, profile: str | None, fields: Fields | None, scorer: str, as_json: bool
+) -> None:
     """Score PREDICTIONS, a predictions.jsonl(.gz) or a run directory that has one.
 
     Rows need `xml` (the gold) and `prediction` (the raw text); more columns give more slices.
@@ -26,8 +38,25 @@ def command(predictions: Path, profile: str, fields: Fields, as_json: bool) -> N
     from reno_dspy.measure.records import read_predictions
     from reno_dspy.measure.report import make_report
 
-    report = make_report(read_predictions(predictions), profile, FIELD_SETS[fields])
+    records = read_predictions(predictions)
+    if scorer != "reno":
+        if profile or fields:
+            raise InputError(f"--profile and --fields are ours; --scorer {scorer} takes neither.")
+        _score_by(scorer, records, as_json)
+        return
+    report = make_report(records, profile or "paper", FIELD_SETS[fields or "scored"])
     if as_json:
         click.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
     else:
         print_report(report)
+
+
+def _score_by(scorer: str, records: Sequence[Record], as_json: bool) -> None:
+    from reno_dspy.cli.tables import print_figures
+    from reno_dspy.measure.scorers import SCORERS
+
+    figures = SCORERS[scorer](records)
+    if as_json:
+        click.echo(json.dumps(figures.to_json(), ensure_ascii=False, indent=2))
+    else:
+        print_figures(figures)

@@ -9,6 +9,7 @@ from rich.text import Text
 from reno_dspy.base.show import console, shown
 from reno_dspy.measure.measures import RECALL, SHARES
 from reno_dspy.measure.result import OVERALL, FieldReport, Report
+from reno_dspy.measure.scorers.figures import Figures
 
 _COLUMNS = ("Field", "Gold", "Recall", "95% interval", "Strict", "Precision", "in gold")
 _MEASURES = ("recall_strict", "precision_lenient", "precision_restricted")
@@ -21,6 +22,21 @@ def print_report(report: Report) -> None:
     out.print(_shares(report))
     for line in _notes(report):
         out.print(line, highlight=False, markup=False)
+
+
+def print_figures(figures: Figures) -> None:
+    """Print the tables of another project's scorer."""
+    out = console()
+    out.print(f"{figures.note} n {figures.n}; percentages.\n", highlight=False, markup=False)
+    for one in figures.tables:
+        table = Table(box=None, padding=(0, 2, 0, 0), title=Text(one.title), title_justify="left")
+        for head in ("Field", "Precision", "Recall", "F1", "Gold"):
+            table.add_column(head, justify="left" if head == "Field" else "right")
+        for label, (precision, recall, f1, gold) in one.rows.items():
+            counted = shown(None) if gold is None else str(gold)
+            table.add_row(label, *map(shown, (precision, recall, f1)), counted)
+        out.print(table)
+        out.print()
 
 
 def _fields(report: Report) -> Table:
