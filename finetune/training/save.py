@@ -60,7 +60,7 @@ def save_adapter(
             base_revision=base.revision,
             rank=config.lora.rank,
             digest=sha256_file(folder / WEIGHTS),
-            data=[_data(data.train), *([_data(data.dev)] if data.dev.rows else [])],
+            data=[data_of(data.train), *([data_of(data.dev)] if data.dev.rows else [])],
             prompt=prompt.name if prompt else None,
             prompt_digest=prompt.digest if prompt else None,
             # A path of this machine means nothing elsewhere.
@@ -139,7 +139,8 @@ def _figures(manifest: Manifest) -> list[str]:
     ]
 
 
-def _data(data: Dataset) -> dict[str, Any]:
+def data_of(data: Dataset) -> dict[str, Any]:
+    """What a manifest says of a data set: name, split, rows, digest, licences."""
     licences = Counter(row.licence or "unknown" for row in data.rows)
     return {
         "name": data.name, "split": data.split, "rows": len(data.rows), "digest": data.digest,

@@ -1,4 +1,4 @@
-"""Data sets of (plain text, JATS) pairs: read, save, digest. DESIGN section 4.
+"""Data sets of (plain text, JATS) pairs: read, save, digest.
 
 The first four columns are the published benchmark's, so that it and ours are interchangeable:
 `citing_article_doi` (nullable), `plaintext`, `xml`, `source`.

@@ -1,7 +1,7 @@
 """One annotated citation: its JATS elements and their values, read strictly or leniently.
 
 Gold annotations and model outputs go through the same reader. Elements are known by their local name,
-whatever namespace prefix an exporter left on them. DESIGN section 6, paper section 3 and appendix A.
+whatever namespace prefix an exporter left on them. See the paper, section 3 and appendix A.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 A predicted value without a match in the gold is "wrong", though often the gold is what lacks it (paper
 section 3: 92 % of such years). A sample of them, the same number from every field where there are
-enough, goes to a page for judging; verdicts read back give the corrected precision (DESIGN section 6).
+enough, goes to a page for judging; verdicts read back give the corrected precision.
 """
 
 from __future__ import annotations
