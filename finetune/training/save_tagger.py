@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -15,10 +14,10 @@ from finetune.training.callbacks import best_of
 from finetune.training.data import TrainingData
 from finetune.training.export import Sizes, export
 from finetune.training.rows import RowsReport
+from finetune.training.save import data_of
 from reno_dspy.base.files import replacing_folder, sha256_file, write_json, write_text
 from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.show import markdown_table, shown
-from reno_dspy.data.dataset import Dataset
 from reno_dspy.jats.elements import SCORED
 from reno_dspy.systems.tagger.manifest import MANIFEST, MODEL, TOKENIZER, TaggerManifest
 
@@ -52,7 +51,7 @@ def save_tagger(
             digest=sha256_file(folder / MODEL),
             labels=tuple(labels),
             longest=config.max_length,
-            data=[_data(data.train), *([_data(data.dev)] if data.dev.rows else [])],
+            data=[data_of(data.train), *([data_of(data.dev)] if data.dev.rows else [])],
             # A path of this machine means nothing elsewhere.
             recipe=config.identity() | {"data": data.train.name},
             results={
@@ -111,11 +110,3 @@ def _figures(manifest: TaggerManifest) -> list[str]:
             ],
         ),
     ]
-
-
-def _data(data: Dataset) -> dict[str, Any]:
-    licences = Counter(row.licence or "unknown" for row in data.rows)
-    return {
-        "name": data.name, "split": data.split, "rows": len(data.rows), "digest": data.digest,
-        "licences": dict(licences.most_common()),
-    }  # fmt: skip

@@ -2,7 +2,8 @@
 
 References of one article share its style, its journal and its PDF, so single references are not
 independent: every resampling here draws citing articles (clusters), never references. Inputs are
-counts per citation; a score is a ratio of their sums (paper, section 3). Pure numpy, deterministic in `seed`.
+counts per citation; a score is a ratio of their sums (paper, section 3). Pure numpy, deterministic in
+`seed`.
 """
 
 from __future__ import annotations
