@@ -19,7 +19,9 @@ Name = dict[str, Any]
 
 # Fewer family names than this say little of a language.
 _FEW = 300
-_INITIALS = re.compile(r"(?:[^\W\d_]{1,2}\.?[\s.-]*){1,4}")
+_INITIALS = re.compile(r"(?:[^\W\d_]{1,2}\.[\s-]*|[^\W\d_](?=[\s-]|$)[\s-]*){1,5}|[A-Z]{1,3}")
+# Han, kana, Hangul and what else begins beyond Hebrew: scripts that know no initials, or seldom.
+_NO_INITIALS = re.compile("[\u0900-\uffff]")
 # One or two whole names.
 _WHOLE = re.compile(r"[^\W\d_a-z][^\W\d_]+(?:[ -][^\W\d_a-z][^\W\d_]+)?")
 _SUFFIXES = {
@@ -96,7 +98,9 @@ class Names:
 
 def is_initials(given: str) -> bool:
     """Whether a given name is initials only, or nothing."""
-    return not given or _INITIALS.fullmatch(given) is not None
+    if not given or _NO_INITIALS.match(given):
+        return not given
+    return _INITIALS.fullmatch(given) is not None
 
 
 def with_suffix(person: Mapping[str, Any], language: str | None, rng: random.Random) -> Name:

@@ -109,3 +109,15 @@ def test_whole_names_stand_for_initials_in_the_same_script() -> None:
         whole = NAMES.given({"family": family, "given": first}, "ru", rng)
         assert not is_initials(whole)
         assert is_latin(whole) == is_latin(family)
+
+
+@pytest.mark.parametrize(
+    ("given", "initials"),
+    [
+        ("A. M.", True), ("AM", True), ("A", True), ("J.-P.", True), ("Th.", True), ("И. И.", True),
+        ("", True),
+        ("Anna", False), ("Юлий", False), ("Jo", False), ("小明", False), ("Anna M.", False),
+    ],
+)  # fmt: skip
+def test_what_initials_are(given: str, initials: bool) -> None:
+    assert is_initials(given) is initials
