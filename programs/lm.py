@@ -38,12 +38,12 @@ from reno_dspy.base.secrets import keep_secret, names_a_secret
 
 T = TypeVar("T")
 
-_NO_KEY = "none"
+_NO_KEY, _AUTHORIZATION = "none", "Authorization"
 # Seconds before the first retry, doubled for each further one, and the longest such wait.
 _BACKOFF, _LONGEST_BACKOFF = 1.0, 60.0
-# Waits shorter than this are not worth a line.
+# Shorter waits, in seconds, are not worth a line.
 _WORTH_TELLING = 5.0
-# The end of the process waits so many seconds for calls that are given up.
+# Seconds that the end of the process waits for calls to be cancelled.
 _ENDING_S = 2.0
 
 # A truncated answer is recorded with its row and counted in the report; no line for each.
@@ -117,8 +117,8 @@ class LM(dspy.LM):  # type: ignore[misc]
 def make_lm(spec: LMSpec) -> LM:
     """The LM of `spec`.
 
-    Raises InputError when a variable that holds its key or a header is not set, or its model's name is
-    none.
+    Raises InputError when the variable of its key or of a header is not set, or when its model has no
+    name.
     """
     bypass_proxies()
     try:
@@ -128,8 +128,8 @@ def make_lm(spec: LMSpec) -> LM:
 
 
 def connection(spec: LMSpec) -> tuple[str, dict[str, str]]:
-    """Base address and headers with which the endpoint of `spec` is asked. Raises as `make_lm`."""
-    key = {"Authorization": f"Bearer {_key(spec)}"} if _key(spec) else {}
+    """The base address of the endpoint of `spec`, and the headers of a request. Raises as `make_lm`."""
+    key = {_AUTHORIZATION: f"Bearer {_key(spec)}"} if _key(spec) else {}
     return _address(spec) or "", key | _headers(spec)
 
 
@@ -142,7 +142,7 @@ class _Pause:
         self._lock = threading.Lock()
 
     def begin(self, seconds: float) -> None:
-        """Pause for so long from now, unless a longer pause is on."""
+        """Pause for `seconds` from now, unless a longer pause is under way."""
         with self._lock:
             now = time.monotonic()
             is_news = now >= self._until and seconds >= _WORTH_TELLING
@@ -179,9 +179,11 @@ def _key(spec: LMSpec) -> str | None:
 
 
 def _headers(spec: LMSpec) -> dict[str, str]:
-    """The headers of `spec` with their variables filled in; user and password of its address as one."""
+    """The headers of `spec` with their variables filled in; one for user and password of its address."""
     headers = _basic_authorization(spec)
-    for name, value in spec.headers.items():
+    for given, value in spec.headers.items():
+        # The clients below add a header of this very name for the key; ours must replace it.
+        name = _AUTHORIZATION if given.lower() == _AUTHORIZATION.lower() else given
         try:
             headers[name] = Template(value).substitute(os.environ)
         except (KeyError, ValueError) as error:
@@ -202,7 +204,7 @@ def _basic_authorization(spec: LMSpec) -> dict[str, str]:
     encoded = base64.b64encode(f"{user}:{password}".encode()).decode()
     for secret in (password, address.password, encoded):
         keep_secret(secret)
-    return {"Authorization": f"Basic {encoded}"}
+    return {_AUTHORIZATION: f"Basic {encoded}"}
 
 
 def _address(spec: LMSpec) -> str | None:

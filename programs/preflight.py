@@ -1,7 +1,7 @@
-"""Before a job: look whether the endpoint is there and answers a request as the job will make it.
+"""Before a job begins: check that its endpoint is up and answers one request like those of the job.
 
-A wrong key, model, option or context length shows at the first request, so it is made before a job
-begins, and is not one of its answers.
+A wrong key, model, option or context length shows at the first request. This one is a trial: it is not
+one of the job's answers.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def check_endpoint(spec: LMSpec) -> tuple[str, ...]:
 
 
 def try_out(lm: LM, ask: Callable[[], Any]) -> dict[str, Any]:
-    """Have `ask` make one request of `lm`; what it took, as `last_usage` says it.
+    """Let `ask` send one request with `lm`, and return what it used (see `last_usage`).
 
-    An answer without content is for the job to count. Raises InputError when the request cannot be
-    made as the recipe has it, JobError when the endpoint refuses it or fails.
+    An answer without content is no failure here: the job counts those. Raises InputError when the recipe
+    makes no valid request, JobError when the endpoint refuses it or fails.
     """
     models = check_endpoint(lm.spec)
     own = lm.copy()

@@ -1,4 +1,4 @@
-"""What an LM's reply holds: the text of the answer, or the reason why there is none; what it took.
+"""The text in an LM's reply, or the reason why there is none; the tokens and cost of a call.
 
 Endpoints answer HTTP 200 with no text for many reasons: a refusal, a content filter, a reply cut off
 while the model was still thinking, a gateway that lost the choices. None of them is an annotation.
@@ -19,7 +19,6 @@ _CUT_OFF = (
     "thinking off"
 )
 
-
 # The name in a prediction, beside an empty output, of the reason why its request failed.
 FAILURE = "failure"
 
@@ -38,7 +37,7 @@ def read_content(outputs: Sequence[Any], response: Any) -> str:
     """The text of the one answer in DSPy's `outputs`, thoughts included.
 
     `response` is what DSPy's history holds of the call (an lm15 Response, or litellm's ModelResponse;
-    None where there is no history). Raises NoContent when nothing but thoughts was said.
+    None where there is no history). Raises NoContent when there is nothing but thoughts.
     """
     output = outputs[0] if outputs else None
     text = output.get("text") if isinstance(output, dict) else output
@@ -51,7 +50,7 @@ def read_content(outputs: Sequence[Any], response: Any) -> str:
 
 
 def last_usage(lm: dspy.BaseLM) -> dict[str, Any]:
-    """What `lm`'s last call took, each value None where the server did not say.
+    """What `lm`'s last call used; a value is None where the server did not give it.
 
     Keys: `prompt_tokens`, `completion_tokens`, `cost` (US dollars), `finish_reason`.
     """

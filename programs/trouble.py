@@ -1,4 +1,4 @@
-"""What went wrong when a language model was asked, in plain words, and what to do about it."""
+"""Why a request to a language model failed, in plain words, and what to do about it."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ ENDPOINT_ERRORS = (
     LMTransportError,
     LMUnsupportedModelError,
 )
-_LONGEST = 500  # characters of what a server says
+_LONGEST = 500  # characters of a server's message
 
-# Advice that libraries append to what the server said. It is meant for their callers, not for our users.
+# Advice that libraries append to a server's message. It is meant for programmers who call them.
 _ADVICE = re.compile(
     r"\s*(?:\n\n {2}(?:To fix:|credential came from)|A gateway or proxy in front|Traceback \().*",
     re.DOTALL,
@@ -87,7 +87,8 @@ def _of_the_request(error: LMError, spec: LMSpec, said: str) -> str | None:
         advice = f" ({refused[0]}: null leaves it out)" if refused else ""
         if error.status == 404:
             advice = " (is its address right? Most end in /v1)"
-        return f"The endpoint{_at(spec)} refused the request (HTTP {error.status}): {said}{advice}"
+        status = f" (HTTP {error.status})" if error.status else ""
+        return f"The endpoint{_at(spec)} refused the request{status}: {said}{advice}"
     return None
 
 
@@ -112,7 +113,7 @@ def _of_the_endpoint(error: LMError, spec: LMSpec, said: str) -> str:
 
 
 def credential_of(spec: LMSpec) -> str:
-    """What an endpoint that refuses access got, and how to give it something else."""
+    """The credentials that an endpoint refused, and how to give others."""
     if spec.api_key_env:
         return f"the key in ${spec.api_key_env}"
     if spec.headers or spec.api_base is None:

@@ -125,7 +125,7 @@ class Answers:
         self._keep({"key": _key(messages), "text": text, **last_usage(lm)})
 
     def fail(self, messages: list[dict[str, Any]], error: Exception, lm: dspy.BaseLM) -> str | None:
-        """Note a failed request; the reason, None where the model itself chose to say nothing.
+        """Record a failed request. Returns the reason, or None where the model itself said nothing.
 
         A failure that the next request would meet as well ends the run at once: no candidate's score
         may depend on whether the endpoint was up. Any other is counted, with the tokens that it took.

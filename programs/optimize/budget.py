@@ -1,4 +1,4 @@
-"""The budget of a GEPA job: what it allows, said before it starts, and the stoppers that keep it.
+"""The budget of a GEPA job: what it allows, shown before the job starts, and the stopper that keeps it.
 
 A metric call is one reference annotated and scored. The seed prompt takes one call a dev reference,
 a proposal two minibatches (its parent's and its own), an accepted one all of dev besides.
@@ -19,7 +19,7 @@ from reno_dspy.base.errors import InputError, JobError
 # Accepted candidates that a budget by name makes room for, as in DSPy; and proposals for each.
 _CANDIDATES = {"light": 6, "medium": 12, "heavy": 18}
 _PROPOSALS_PER_CANDIDATE = 4
-# The iteration, to GEPA, in which the seed prompt was there: it counts from 0 up.
+# The seed prompt is older than GEPA's first iteration, which is 0.
 _BEFORE_ALL = -1
 
 
@@ -56,8 +56,8 @@ def plan_job(config: OptimizeConfig, dev: int) -> Plan:
     """
     if (config.auto is None) == (config.max_metric_calls is None):
         raise InputError(
-            "Give the budget once: --auto or --max-metric-calls. What the recipe gives is taken back "
-            "with --set auto=null or --set max_metric_calls=null."
+            "Give the budget once: --auto or --max-metric-calls. To drop the recipe's own, add --set "
+            "auto=null or --set max_metric_calls=null."
         )
     calls = config.max_metric_calls or auto_calls(config.auto or "light", dev, config.minibatch)
     return plan(calls, dev, config.minibatch, config.budget.min_proposals)

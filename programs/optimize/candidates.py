@@ -107,7 +107,7 @@ def difference_on_dev(
 def give_verdict(
     seed: Candidate, best: Candidate, difference: Paired | None, proposals: Counter[str]
 ) -> str:
-    """What came of it, in a sentence or two."""
+    """The verdict of a job, in a sentence or two."""
     total = proposals.total()
     if best.index == seed.index:
         unusable = total - proposals["usable"]
@@ -172,6 +172,9 @@ def write_report(result: OptimizeResult) -> str:
         head = "requests of the student without an answer (scored 0)"
         parts.append(markdown_table([head, "count"], sorted(result.failures.items())))
     parts.append(markdown_table(["", "calls", "prompt tokens", "completion tokens", "cost"], spent))
+    if any(result.thoughts.values()):
+        counts = ", ".join(f"{side} {count}" for side, count in result.thoughts.items())
+        parts.append(f"Answers that began with thoughts, which were taken out: {counts}.\n")
     if best.index:
         parts.append("\n".join(["```diff", *prompt_diff(seed.prompt, best.prompt), "```\n"]))
     return "\n".join(parts)

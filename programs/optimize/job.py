@@ -1,4 +1,4 @@
-"""The GEPA job: find better instructions for `AnnotateReference`, honestly measured.
+"""The GEPA job: find better instructions for a program and measure them against the seed prompt.
 
     reno optimize programs/recipes/optimize/light.yaml --data DATA --out DIR
 

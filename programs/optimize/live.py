@@ -31,7 +31,7 @@ class Live:
         self._told = 0.0
 
     def on_valset_evaluated(self, event: dict[str, Any]) -> None:
-        """Say the seed's score; those of later candidates are in the state."""
+        """Log the seed's score; those of later candidates are in the state."""
         if event["candidate_idx"] == 0 and not self._reported:
             self._run.metrics({"dev/best": event["average_score"]}, step=0)
 

@@ -250,6 +250,16 @@ def test_headers_are_sent_with_their_variables(faulty: FaultyEndpoint, monkeypat
     assert "gateway-key-1" not in shown
 
 
+def test_an_authorization_header_replaces_the_key(faulty: FaultyEndpoint, monkeypatch: Any) -> None:
+    monkeypatch.setenv("GATEWAY_KEY", "gateway-key-1")
+    spec = LMSpec(model="openai/m", api_base=faulty.url("right"),
+                  headers={"authorization": "Token $GATEWAY_KEY"})  # fmt: skip
+    (answer,) = annotate(spec)
+    assert answer.error is None
+    assert check_endpoint(spec) == ("one", "other")
+    assert faulty.headers[-1]["authorization"] == "Token gateway-key-1"
+
+
 def test_a_header_without_its_variable_is_named() -> None:
     with pytest.raises(InputError, match=r"Header X-Gateway of openai/m: 'NO_SUCH_VARIABLE' is no"):
         make_lm(LMSpec(model="openai/m", headers={"X-Gateway": "$NO_SUCH_VARIABLE"}))

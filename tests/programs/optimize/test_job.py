@@ -304,6 +304,19 @@ def test_a_proposal_with_half_a_character_ends_nothing(run_job: Any) -> None:
     assert result.best.prompt.instructions.startswith("\U0001f600 \ufffd")
 
 
+def test_thoughts_are_taken_out_and_counted(run_job: Any, tmp_path: Path) -> None:
+    def thinks(system: str, user: str) -> str:
+        return f"<think>A surname?</think>{student_answer(system, user)}"
+
+    result = run_job(student=thinks)
+    assert result.best.score == 1.0
+    assert result.thoughts == {"student": result.student.calls, "reflection": 0}
+    assert (
+        f"taken out: student {result.student.calls}, reflection 0."
+        in (tmp_path / "report.md").read_text()
+    )
+
+
 def test_only_proposals_count_for_the_patience(run_job: Any, tmp_path: Path) -> None:
     """Perfect minibatches ask for none; an iteration that is gone through twice asks once."""
 
