@@ -15,6 +15,7 @@ from finetune.tagger.model import score
 from reno_dspy.jats.elements import type_named
 from reno_dspy.jats.spans import render
 from reno_dspy.systems.bio import spans_of
+from reno_dspy.systems.repair import Prepared, prepared
 from reno_dspy.systems.tagger.labels import Labels, joined
 from reno_dspy.systems.tagger.lattice import best_paths
 
@@ -34,13 +35,14 @@ class Annotator:
 
     def annotate(self, references: Sequence[str]) -> list[str]:
         """One annotation a reference, in place. Raises ValueError for what XML cannot hold."""
-        encoded = [encode(r, self._tokenizer, self._options.context) for r in references]
+        read = [prepared(reference) for reference in references]
+        encoded = [encode(one.text, self._tokenizer, self._options.context) for one in read]
         order = sorted(range(len(encoded)), key=lambda i: -len(encoded[i].ids))
         annotations = [""] * len(references)
         for batch in _batches(order, encoded):
             scores = self._scores([encoded[i] for i in batch])
             for i, one in zip(batch, scores, strict=True):
-                annotations[i] = self._render(references[i], encoded[i], one)
+                annotations[i] = self._render(read[i], encoded[i], one)
         return annotations
 
     def _scores(self, batch: Sequence[Encoded]) -> list[NDArray[np.float32]]:
@@ -58,13 +60,13 @@ class Annotator:
         all_scores: NDArray[np.float32] = logits.float().log_softmax(-1).cpu().numpy()
         return np.split(all_scores, np.cumsum([len(one.places) + 1 for one in batch])[:-1])
 
-    def _render(self, reference: str, encoded: Encoded, scores: NDArray[np.float32]) -> str:
+    def _render(self, read: Prepared, encoded: Encoded, scores: NDArray[np.float32]) -> str:
         words, types = self._labels.words, self._labels.types
         (path,) = best_paths([scores[:-1, : len(words)]])
         labels = [words[label] for label in path]
         kind = type_named(types[int(scores[-1, len(words) :].argmax())] if types else None)
-        spans = joined(reference, spans_of(encoded.words, labels))
-        return render(reference, spans, kind)
+        spans = joined(read.text, spans_of(encoded.words, labels))
+        return render(read.reference, read.spans(spans), kind)
 
 
 def _batches(order: Sequence[int], encoded: Sequence[Encoded]) -> list[list[int]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
+from itertools import pairwise
 
 from reno_dspy.jats.clean.edits import Spans, each, overlapping, put, stripped, value_of
 from reno_dspy.jats.elements import TITLES, WHOLE_PEOPLE
@@ -10,20 +12,34 @@ from reno_dspy.jats.identifiers import URI, Identifier, identifiers
 from reno_dspy.jats.spans import Span
 
 _LINKS = ("pub-id", "uri")
-# There an identifier is named in a text, or its form is an accident.
-_PROSE = {*TITLES, "trans-title", "collab", *WHOLE_PEOPLE}
+# There gold names an identifier in a text, or its form is an accident.
+_PROSE = frozenset({*TITLES, "trans-title", "collab", *WHOLE_PEOPLE})
 
 
 def tags(text: str, spans: Spans, _: str | None) -> Spans:
     """Every identifier is tagged, alone; an address without the words around it."""
+    return tagged(text, spans, _PROSE)
+
+
+def tagged(text: str, spans: Spans, untouched: Collection[str]) -> Spans:
+    """`spans` with every identifier of `text` tagged that is not inside a value of `untouched` fields."""
     for one in identifiers(text):
         inside = overlapping(spans, one.printed, one.end)
         known = [span for span in inside if span.field in _LINKS]
-        if len(known) < 2 and not any(span.field in _PROSE for span in inside):
-            end = min([one.end, *(span.end for span in known if _goes_on(text, span, one))])
-            new = Span(one.start, end, "uri" if one.kind == URI else "pub-id")
-            spans = put(text, [span for span in spans if not _gives_way(span, one)], new)
+        if _are_glued(text, known) or any(span.field in untouched for span in inside):
+            continue
+        end = min([one.end, *(span.end for span in known if _goes_on(text, span, one))])
+        new = Span(one.start, end, "uri" if one.kind == URI else "pub-id")
+        spans = put(text, [span for span in spans if not _gives_way(span, one)], new)
     return spans
+
+
+def _are_glued(text: str, known: Sequence[Span]) -> bool:
+    """Whether a lost space made one of two identifiers: `10.5555/a1.12345678`."""
+    return any(
+        text[one.end : other.start] in (".", ",", ";", "") and value_of(text, other).isdigit()
+        for one, other in pairwise(known)
+    )
 
 
 def _goes_on(text: str, span: Span, one: Identifier) -> bool:

@@ -27,6 +27,7 @@ from reno_dspy.systems.tokens import tokenize
 
 if TYPE_CHECKING:
     from reno_dspy.systems.options import SystemOptions
+from reno_dspy.systems.repair import prepared
 
 # The model that ships, trained by benchmarks/crf.py on rows with an open licence only.
 SHIPPED = Path(__file__).with_name("crf.crfsuite")
@@ -71,9 +72,10 @@ class Crf:
 
     def spans(self, reference: str) -> list[Span]:
         """The most likely fields of `reference`, disjoint and in order."""
-        tokens = tokenize(reference)
+        read = prepared(reference)
+        tokens = tokenize(read.text)
         labels = self._tagger.tag(features(tokens)) if tokens else []
-        return spans_of(tokens, labels)
+        return read.spans(spans_of(tokens, labels))
 
     def complete(self, reference: str) -> Completion:
         """The annotation of one reference as a completion; never raises."""

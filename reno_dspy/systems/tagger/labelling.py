@@ -12,8 +12,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from reno_dspy.jats.elements import type_named
 from reno_dspy.jats.spans import render
 from reno_dspy.systems.bio import spans_of
+from reno_dspy.systems.repair import Prepared, prepared
 from reno_dspy.systems.tagger.encoding import Encoded, Pieces, Window, encode, padded
 from reno_dspy.systems.tagger.labels import Labels, joined
 from reno_dspy.systems.tagger.lattice import best_paths
@@ -50,12 +52,13 @@ class Labeller:
 
     def annotate(self, references: Sequence[str]) -> list[str]:
         """An annotation in place for each reference. Raises ValueError for what XML cannot hold."""
-        encoded = [encode(reference, self._pieces, self._longest) for reference in references]
+        read = [prepared(reference) for reference in references]
+        encoded = [encode(one.text, self._pieces, self._longest) for one in read]
         words, wholes = self._scores(encoded)
         paths = best_paths([one[:, : len(self._labels)] for one in words])
         return [
-            self._render(reference, one, path, whole)
-            for reference, one, path, whole in zip(references, encoded, paths, wholes, strict=True)
+            self._render(shown, one, path, whole)
+            for shown, one, path, whole in zip(read, encoded, paths, wholes, strict=True)
         ]
 
     def _scores(
@@ -89,12 +92,12 @@ class Labeller:
         return np.split(logits, np.cumsum([len(one) for one in places])[:-1])
 
     def _render(
-        self, reference: str, encoded: Encoded, path: NDArray[np.int64], whole: NDArray[np.float32]
+        self, read: Prepared, encoded: Encoded, path: NDArray[np.int64], whole: NDArray[np.float32]
     ) -> str:
         spans = spans_of(encoded.words, [self._labels[label] for label in path])
         types = whole[len(self._labels) :]
         kind = self._types[int(types.argmax())] if self._types else None
-        return render(reference, joined(reference, spans), kind)
+        return render(read.reference, read.spans(joined(read.text, spans)), type_named(kind))
 
 
 def _passes(order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
