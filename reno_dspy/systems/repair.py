@@ -18,10 +18,18 @@ from reno_dspy.jats.phrases import leading_label
 from reno_dspy.jats.spans import Span
 from reno_dspy.jats.text import composed
 
-# Between two pieces of one name: a space, a hyphen (Hebrew's too), an apostrophe, or nothing.
-_WITHIN_NAME = re.compile(r"[ \u00a0]?[-\u2010\u2011\u05be]?[ \u00a0]?|['\u2019\u05f3]")
+# Between two pieces of one word: a hyphen (Hebrew's too), an apostrophe, or nothing.
+_WITHIN_WORD = re.compile(r"\s?[-\u2010\u2011\u05be]\s?|['\u2019\u05f3]|")
+_SPACE = re.compile(r"[ \u00a0]")
 # Scripts that put a space between people, not between the parts of a name.
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+# What a surname of several words begins with.
+_PARTICLE = re.compile(
+    r"d[aeiou]s?|del|della|dell|den|der|des|el|al|la|le|lo|los|las|ben|bin|ibn|ter|ten|te|van|von|vom|"
+    r"zu|zum|zur|af|av|mac|mc|st|saint|san|santa|abu|abd",
+    re.IGNORECASE,
+)
+_BARE_INITIALS = re.compile(r"[^\W\d_a-zß-ÿ]{1,3}")
 _WITHIN_PERSON = re.compile(r"[\s.,\u00a0]{0,3}")
 
 
@@ -68,22 +76,85 @@ def without_marks(text: str, spans: list[Span]) -> list[Span]:
     return [span for span in spans if re.search(r"\w", value_of(text, span))]
 
 
-def whole_names(text: str, spans: list[Span]) -> list[Span]:
-    """Two pieces of a name's part that nothing else separates are one."""
+def whole_words(text: str, spans: list[Span]) -> list[Span]:
+    """Two pieces of a person's name that a hyphen or nothing separates are one part of it."""
+
+    def join(one: Span, other: Span) -> bool:
+        gap = _WITHIN_WORD.fullmatch(text, one.end, other.start)
+        hyphenated = other.start > one.end or text[one.end - 1] in "-\u2010\u2011\u05be"
+        return gap is not None and (one.field == other.field or hyphenated)
+
+    return _joined(spans, join)
+
+
+def whole_parts(text: str, spans: list[Span]) -> list[Span]:
+    """Two pieces of one part of a name that a space separates are one: `Ruiz Salcedo`, `Anna Maria`."""
+
+    def join(one: Span, other: Span) -> bool:
+        spaced = _SPACE.fullmatch(text, one.end, other.start)
+        return (
+            spaced is not None
+            and one.field == other.field
+            and not _UNSPACED.match(text, other.start)
+        )
+
+    return _joined(spans, join)
+
+
+def _joined(spans: list[Span], join: Callable[[Span, Span], bool]) -> list[Span]:
     made: list[Span] = []
     for span in spans:
         last = made[-1] if made else None
-        if (
-            last
-            and span.field in NAME_PARTS
-            and (last.field, last.role) == (span.field, span.role)
-            and _WITHIN_NAME.fullmatch(text, last.end, span.start)
-            and not (last.end < span.start and _UNSPACED.match(text, span.start))
-        ):
+        parts = last is not None and {last.field, span.field} <= NAME_PARTS
+        if last and parts and last.role == span.role and join(last, span):
             made[-1] = replace(last, end=span.end)
         else:
             made.append(span)
     return made
+
+
+def natural_order(text: str, spans: list[Span]) -> list[Span]:
+    """Two surnames in a row without given names beside them are `Given Surname`, but for `Di Surname`."""
+    made = list(spans)
+    for i in range(1, len(made)):
+        one, other = made[i - 1], made[i]
+        if (
+            one.field == other.field == "surname"
+            and one.role == other.role
+            and _SPACE.fullmatch(text, one.end, other.start)
+            and not _PARTICLE.fullmatch(value_of(text, one))
+            and not _UNSPACED.match(text, other.start)
+            and not _has_partner(text, made, i - 1, -1)
+            and not _has_partner(text, made, i, 1)
+        ):
+            made[i - 1] = replace(one, field="given-names")
+    return made
+
+
+def surname_before_initials(text: str, spans: list[Span]) -> list[Span]:
+    """A word before bare initials belongs to the surname: `Santa Helena ET`."""
+    made = list(spans)
+    for i in range(1, len(made)):
+        word, initials = made[i - 1], made[i]
+        if (
+            word.field == initials.field == "given-names"
+            and word.role == initials.role
+            and text[word.end : initials.start].strip() == ""
+            and re.fullmatch(r"[^\W\d_][^\W\d_]+", value_of(text, word))
+            and not value_of(text, word).isupper()
+            and _BARE_INITIALS.fullmatch(text, initials.start, initials.end)
+            and not text.startswith(".", initials.end)
+            and not _is_before_surname(text, made, i)
+        ):
+            made[i - 1] = replace(word, field="surname")
+    return made
+
+
+def _is_before_surname(text: str, spans: Sequence[Span], i: int) -> bool:
+    following = spans[i + 1] if i + 1 < len(spans) else None
+    if following is None or following.field != "surname":
+        return False
+    return text[spans[i].end : following.start].strip() == ""
 
 
 def one_role(text: str, spans: list[Span]) -> list[Span]:
@@ -105,15 +176,26 @@ def one_role(text: str, spans: list[Span]) -> list[Span]:
 
 
 def _has_partner(text: str, spans: Sequence[Span], i: int, step: int) -> bool:
-    """Whether the span has another name's part of its role beside it, on the side of `step`."""
-    if not 0 <= i + step < len(spans):
+    """Whether the span has another name's part of its role beside it, on the side of `step`.
+
+    Behind a comma it has none where that part stands closer to the name after it: `Ito, Ken Oe`.
+    """
+    gap = _gap(text, spans, i, step)
+    if gap is None:
         return False
+    beyond = _gap(text, spans, i + step, step) if "," in gap else None
+    return beyond is None or "," in beyond
+
+
+def _gap(text: str, spans: Sequence[Span], i: int, step: int) -> str | None:
+    """What separates a surname from given names of its role beside it; None where these are not."""
+    if not 0 <= i + step < len(spans):
+        return None
     first, second = sorted((spans[i], spans[i + step]))
-    return (
-        {first.field, second.field} == {"surname", "given-names"}
-        and first.role == second.role
-        and _WITHIN_PERSON.fullmatch(text, first.end, second.start) is not None
-    )
+    fields, gap = {first.field, second.field}, text[first.end : second.start]
+    if fields != {"surname", "given-names"} or first.role != second.role:
+        return None
+    return gap if _WITHIN_PERSON.fullmatch(gap) else None
 
 
 def whole_etal(text: str, spans: list[Span]) -> list[Span]:
@@ -127,5 +209,6 @@ def identified(text: str, spans: list[Span]) -> list[Span]:
 
 
 RULES: tuple[Callable[[str, list[Span]], list[Span]], ...] = (
-    identified, without_marks, whole_names, one_role, whole_etal,
+    identified, without_marks, whole_words, surname_before_initials, natural_order, whole_parts, one_role,
+    whole_etal,
 )  # fmt: skip
