@@ -51,6 +51,7 @@ from reno_dspy.base.tracker import Run, Tracker
 from reno_dspy.data.dataset import Row
 from reno_dspy.data.lessons import Lesson
 from reno_dspy.measure.metric import compare
+from reno_dspy.systems.repair import as_read
 from reno_dspy.systems.tagger.encoding import Pieces, encode
 from reno_dspy.systems.tagger.labelling import Labeller, Network
 from reno_dspy.systems.tagger.manifest import TOKENIZER, load_tagger
@@ -81,6 +82,7 @@ def _train_or_resume(
         noise=config.noise,
         seed=config.seed,
     )
+    lessons = [as_read(lesson) for lesson in lessons]
     targets = Targets(labels_for(lessons, _options(config).min_count))
     kept = _vocabulary(lessons, base, config, run_dir)
     pieces = Pieces(run_dir / TOKENIZER)

@@ -50,6 +50,7 @@ from reno_dspy.base.tracker import Run, Tracker
 from reno_dspy.data.dataset import Row
 from reno_dspy.data.lessons import Lesson
 from reno_dspy.measure.metric import compare
+from reno_dspy.systems.repair import as_read
 
 # Token ids and targets of one reference.
 Record = dict[str, list[int]]
@@ -71,6 +72,7 @@ def train_tagger(
             noise=config.noise,
             seed=config.seed,
         )
+        lessons = [as_read(lesson) for lesson in lessons]
         assert config.tagger
         targets = Targets(labels_for(lessons, config.tagger.min_count))
         tokenizer = load_tokenizer(base)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from reno_dspy.data.lessons import Lesson
 from reno_dspy.jats.clean import links, people
 from reno_dspy.jats.clean.edits import value_of
 from reno_dspy.jats.elements import NAME_PARTS
@@ -61,6 +62,18 @@ def prepared(reference: str) -> Prepared:
     end = len(text) - len(text[found[1] :].lstrip())
     label = Span(starts[found[0]], starts[found[1]], "label")
     return Prepared(reference, text[end:], starts[end:], label)
+
+
+def as_read(lesson: Lesson) -> Lesson:
+    """`lesson` as the model will read its reference: prepared, with the gold's spans moved along."""
+    read = prepared(lesson.plaintext)
+    at = {start: i for i, start in enumerate(read.starts)}
+    spans = (
+        replace(span, start=at[span.start], end=at[span.end])
+        for span in lesson.spans
+        if span.start in at and span.end in at
+    )
+    return replace(lesson, plaintext=read.text, spans=tuple(spans))
 
 
 def repaired(text: str, spans: Iterable[Span]) -> list[Span]:

@@ -29,6 +29,7 @@ from reno_dspy.data.options import StrictData
 from reno_dspy.systems.bio import field_of, labels_of
 from reno_dspy.systems.crf.features import features
 from reno_dspy.systems.crf.model import Crf
+from reno_dspy.systems.repair import as_read
 from reno_dspy.systems.tokens import tokenize
 
 MODEL = "crf.crfsuite"
@@ -89,7 +90,7 @@ def _lessons(rows: Sequence[Row]) -> list[Lesson]:
             progress.advance()
             lesson = lesson_of(row)
             if isinstance(lesson, Lesson) and lesson.spans:
-                lessons.append(lesson)
+                lessons.append(as_read(lesson))
     return lessons
 
 
