@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from reno_dspy.data.lessons import Lesson
+from reno_dspy.jats import clean
 from reno_dspy.jats.clean import links, people
 from reno_dspy.jats.clean.edits import value_of
 from reno_dspy.jats.elements import NAME_PARTS
@@ -80,7 +81,7 @@ def repaired(text: str, spans: Iterable[Span]) -> list[Span]:
     """The disjoint `spans` that a model gave to `text`, mended by every rule in turn."""
     current = sorted(spans)
     for rule in RULES:
-        current = sorted(rule(text, current))
+        current = clean.disjoint(rule(text, current))
     return current
 
 
@@ -221,7 +222,19 @@ def identified(text: str, spans: list[Span]) -> list[Span]:
     return links.edges(text, links.tagged(text, spans, ()), None)
 
 
+def conventional(text: str, spans: list[Span]) -> list[Span]:
+    """Values begin and end as in the rows that models learn, whichever publisher they learnt them from."""
+    for name in _CONVENTIONS:
+        spans = clean.RULES[name](text, spans, None)
+    return spans
+
+
+# Those rules of cleaning that need no gold: they say where a value ends, not what there is.
+_CONVENTIONS = (
+    "years", "access_dates", "suffixes", "initials", "name_edges", "title_edges", "publisher_edges",
+    "editions", "volume_and_page_marks", "issues", "pages",
+)  # fmt: skip
 RULES: tuple[Callable[[str, list[Span]], list[Span]], ...] = (
     identified, without_marks, whole_words, surname_before_initials, natural_order, whole_parts, one_role,
-    whole_etal,
+    whole_etal, conventional,
 )  # fmt: skip

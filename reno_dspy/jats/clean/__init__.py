@@ -50,14 +50,14 @@ def clean_spans(text: str, spans: Iterable[Span], publication_type: str | None =
     current = sorted(spans)
     changes: Counter[str] = Counter()
     for name, rule in RULES.items() if current else ():
-        changed = _disjoint(rule(text, current, publication_type))
+        changed = disjoint(rule(text, current, publication_type))
         before, after = set(current), set(changed)
         changes[name] += max(len(before - after), len(after - before))
         current = changed
     return Cleaned(tuple(current), +changes)
 
 
-def _disjoint(spans: Iterable[Span]) -> list[Span]:
+def disjoint(spans: Iterable[Span]) -> list[Span]:
     """`spans` in order, each cut where the next one begins."""
     ordered = sorted(spans)
     for i, following in enumerate(ordered[1:]):

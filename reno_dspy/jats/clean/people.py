@@ -14,10 +14,14 @@ from reno_dspy.jats.spans import Span
 _BEHIND = re.compile(r"[\s,;:.&()…]{0,6}(?:ed\w*\.?[\s,;)]{0,3})?")
 _INITIALS = re.compile(r"(?:[^\W\d_a-z]{1,3}[.\s\u00a0'’‐‑-]*){1,5}")
 _ENDS_IN_INITIAL = re.compile(r"(?:^|[\W_])[^\W\d_a-z]\Z")
+# A stop that what follows keeps from being the end of a sentence.
+_WITHIN_SENTENCE = re.compile(r"\.\s*(?:[,;:&(]|[a-zà-ÿа-я])")
 _SUFFIX = (
     r"(?:Jr|JR|Sr|SR|J[uú]nior|J[UÚ]NIOR|Filho|FILHO|Neto|NETO|Sobrinho|SOBRINHO|II|III|IV|2nd|3rd)"
 )
 _WITH_SUFFIX = re.compile(rf"(.+?),?\s+({_SUFFIX}\.?)", re.DOTALL)
+# A stop that what follows keeps from being the end of a sentence.
+_WITHIN_SENTENCE = re.compile(r"\.\s*(?:[,;:&(]|[a-zà-ÿа-я])")
 _BEFORE_ROLE = re.compile(
     r"(.+?),?\s+[(\[]?(?:eds?|hrsg|orgs?|coords?|comps?)\.?[)\]]?", re.IGNORECASE
 )
@@ -79,13 +83,15 @@ def _prints_stops(text: str, names: Sequence[Span]) -> bool:
         value = value_of(text, span).rstrip(".,;: ")
         if not _INITIALS.fullmatch(value):
             continue
-        after = text[span.start + len(value) :].lstrip(",;: ")
+        end = span.start + len(value)
         if re.search(r"[^\W\d_a-z]\.", value):
             votes += 2
         elif re.search(r"[^\W\d_a-z]{2}", value):
             votes -= 2
+        elif text.startswith(".", end):
+            votes += span is not names[-1] or _WITHIN_SENTENCE.match(text, end) is not None
         elif span is not names[-1]:
-            votes += 1 if after.startswith(".") else -1
+            votes -= 1
     if votes or not names:
         return votes > 0
     return re.search(r",\s*\Z", text[: names[-1].start]) is not None
