@@ -48,6 +48,12 @@ _PATTERNS = {
     kind: re.compile(f"(?:{before})({form})", re.IGNORECASE)
     for kind, (before, form) in _PRINTED.items()
 }
+# A text without any of these holds no identifier of the kind; asking first is ten times as fast.
+_HINTS = {
+    "doi": ("10.",), "arxiv": ("arxiv", "abs/", "/"), "pmcid": ("pmc",), "pmid": ("pmid", "pubmed"),
+    "handle": ("hdl",), "urn": ("urn:",), "ark": ("ark:",), "isbn": ("isbn",), "issn": ("issn",),
+    URI: ("://", "www."),
+}  # fmt: skip
 # The form of a value that is known to be some identifier.
 _FORMS = {
     "doi": r".*\b10\.\s?\d{4,9}\s?/.*",
@@ -79,10 +85,12 @@ def identifiers(text: str) -> list[Identifier]:
 
     An address that is no resolver's is a `uri` even where a DOI is part of it.
     """
-    addresses = [match.span() for match in _PATTERNS[URI].finditer(text)]
+    lower = text.lower()
+    kinds = [kind for kind, hints in _HINTS.items() if any(hint in lower for hint in hints)]
+    addresses = [match.span() for match in _PATTERNS[URI].finditer(text)] if URI in kinds else []
     found: list[Identifier] = []
-    for kind, pattern in _PATTERNS.items():
-        for match in pattern.finditer(text):
+    for kind in kinds:
+        for match in _PATTERNS[kind].finditer(text):
             inside = any(start < match.start() < end for start, end in addresses)
             start, end = match.span(1)
             one = Identifier(match.start(), start, start + len(_closed(text[start:end])), kind)
