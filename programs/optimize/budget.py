@@ -101,17 +101,27 @@ class Stopper:
 
     def __call__(self, gepa_state: Any) -> bool:
         """Whether to stop now."""
-        limits, spent = self._budget, self._spent()
+        limits = self._budget
         minutes = (time.monotonic() - self._start) / 60
         if limits.max_minutes is not None and minutes >= limits.max_minutes:
             self.reason = f"{limits.max_minutes:g} minutes"
-        elif limits.max_tokens is not None and _known_tokens(spent) >= limits.max_tokens:
+        elif limits.max_tokens is not None and self._tokens() >= limits.max_tokens:
             self.reason = f"{limits.max_tokens:,} tokens"
-        elif limits.max_cost is not None and _known_cost(spent) >= limits.max_cost:
+        elif limits.max_cost is not None and self._cost() >= limits.max_cost:
             self.reason = f"${limits.max_cost:g}"
         elif limits.patience is not None and self._without_gain(gepa_state) >= limits.patience:
             self.reason = f"{limits.patience} proposals without a better candidate"
         return self.reason is not None
+
+    def _tokens(self) -> float:
+        spent = self._spent()
+        unknown = "The endpoints tell no token counts"
+        return _known(spent.tokens, spent, "max_tokens", unknown, "max_minutes")
+
+    def _cost(self) -> float:
+        spent = self._spent()
+        unknown = "The price of these LMs is not known"
+        return _known(spent.cost, spent, "max_cost", unknown, "max_tokens")
 
     def _without_gain(self, state: Any) -> int:
         """Proposals since the best candidate was found. A perfect minibatch asks for none."""
@@ -125,19 +135,9 @@ class Stopper:
         return self._proposals_since(found[0] if found else _BEFORE_ALL)
 
 
-def _known_tokens(spent: Spent) -> int:
-    if spent.calls and spent.tokens is None:
+def _known(value: float | None, spent: Spent, limit: str, unknown: str, instead: str) -> float:
+    if spent.calls and value is None:
         raise JobError(
-            "The endpoints tell no token counts, so budget.max_tokens cannot be kept. Limit the time "
-            "instead (budget.max_minutes)."
+            f"{unknown}, so budget.{limit} cannot be kept. Limit budget.{instead} instead."
         )
-    return spent.tokens or 0
-
-
-def _known_cost(spent: Spent) -> float:
-    if spent.calls and spent.cost is None:
-        raise JobError(
-            "The price of these LMs is not known, so budget.max_cost cannot be kept. Limit tokens "
-            "instead (budget.max_tokens)."
-        )
-    return spent.cost or 0.0
+    return value or 0
