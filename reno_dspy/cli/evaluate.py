@@ -30,6 +30,7 @@ def command(config: EvaluateConfig, *, fresh: bool, tracking: bool) -> None:
     from reno_dspy.cli.tables import print_report
     from reno_dspy.cli.tracking import open_tracker
     from reno_dspy.data.dataset import load, splits_of
+    from reno_dspy.measure.audit.corrected import with_gold
     from reno_dspy.measure.job import evaluate
 
     if config.trace is not None and not tracking:
@@ -40,6 +41,10 @@ def command(config: EvaluateConfig, *, fresh: bool, tracking: bool) -> None:
     dataset = load(
         config.data, split, config.limit, config.seed, strict=config.strict_data, with_text=True
     )
+    if config.gold is not None:
+        dataset, count = with_gold(dataset, config.gold)
+        rows = len(dataset.rows)
+        click.echo(f"{count} of {rows} references have their gold from {config.gold}.", err=True)
     with open_system(config, config.out / "server.log") as system:
         report = evaluate(config, system, dataset, open_tracker(tracking), fresh=fresh)
     print_report(report)

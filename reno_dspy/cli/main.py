@@ -35,6 +35,7 @@ COMMANDS = {
     "leaderboard": "The best run of every system on one data set.",
     "lineage": "What a run came from and what came of it.",
     "review": "Sample wrong values for human review; report the corrected precision.",
+    "audit": "Find errors of the gold that several systems agree on.",
     "runs": "Log, list and clean up runs.",
     "ui": "Open the MLflow UI over this project's runs.",
     "demo": "Build, evaluate, optimize, fine-tune and compare on the sample corpus.",

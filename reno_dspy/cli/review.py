@@ -9,12 +9,16 @@ leads to its evaluation.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from reno_dspy.base.errors import InputError
+
 if TYPE_CHECKING:
+    from reno_dspy.measure.audit.corrected import Judged
     from reno_dspy.measure.review.sample import Corrected
 
 
@@ -62,21 +66,70 @@ def export_command(run_dir: Path, n: int, seed: int, profile: str | None, out: P
     default=True,
     help="Keep the result with the evaluation and in MLflow.  [default: tracking]",
 )
-def import_command(verdicts: Path, run: Path | None, as_json: bool, tracking: bool) -> None:
-    """Report the precision corrected by VERDICTS, the table with its verdicts filled in."""
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Of an audit: where the corrected gold goes.  [default: corrected.jsonl beside VERDICTS]",
+)
+def import_command(
+    verdicts: Path, run: Path | None, as_json: bool, tracking: bool, out: Path | None
+) -> None:
+    """Read VERDICTS back, a table of `reno review export` or `reno audit` with its verdicts filled in.
+
+    Of a review, report the corrected precision; of an audit, how often it was right, and write the
+    corrected gold for `reno evaluate --gold`.
+    """
     import json
     from dataclasses import asdict
 
-    from reno_dspy.measure.review.verdicts import HEADS, table
+    from reno_dspy.measure.audit.table import is_audit
+    from reno_dspy.measure.review.table import first_line
 
-    result = _kept(verdicts, run) if tracking else _read(verdicts)
+    result: Mapping[str, Any]
+    if is_audit(first_line(verdicts)):
+        result = _import_audit(verdicts, out or verdicts.with_name("corrected.jsonl"))
+        lines = _audit_lines(result)
+    elif out is not None:
+        raise InputError(f"{verdicts} is no audit, so --out has nothing to hold.")
+    else:
+        result = _kept(verdicts, run) if tracking else _read(verdicts)
+        lines = _review_lines(result)
     if as_json:
         click.echo(json.dumps({name: asdict(one) for name, one in result.items()}, indent=2))
         return
-    for name, *cells in [HEADS, *table(result)]:
-        widths = (8, 7, 9, 11, 11, 16)
-        numbers = (f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
-        click.echo(f"{name:<14}{''.join(numbers)}")
+    for name, *cells in lines:
+        click.echo(f"{name:<17}{''.join(f'{cell:>12}' for cell in cells)}")
+
+
+def _review_lines(result: Mapping[str, Corrected]) -> list[Sequence[str]]:
+    from reno_dspy.measure.review.verdicts import HEADS, table
+
+    return [HEADS, *table(result)]
+
+
+def _audit_lines(result: Mapping[str, Judged]) -> list[Sequence[str]]:
+    from reno_dspy.base.show import percent, shown
+
+    heads = ("element", "found", "right", "wrong", "unclear", "right, %")
+    lines: list[Sequence[str]] = [heads]
+    for name, one in result.items():
+        counts = (one.found, one.right, one.wrong, one.unclear)
+        share = shown(percent(one.right, one.right + one.wrong))
+        lines.append((name, *map(str, counts), share))
+    return lines
+
+
+def _import_audit(verdicts: Path, out: Path) -> dict[str, Judged]:
+    from reno_dspy.base.jsonl import JsonlLog
+    from reno_dspy.measure.audit.corrected import corrected, judged
+    from reno_dspy.measure.audit.table import read
+
+    rows = read(verdicts)
+    golds = list(corrected(rows))
+    if golds:
+        JsonlLog(out).replace(golds)
+    click.echo(f"{len(golds)} references with corrected gold: {out if golds else 'none'}", err=True)
+    return judged(rows)
 
 
 def _read(verdicts: Path) -> dict[str, Corrected]:

@@ -26,19 +26,30 @@ if TYPE_CHECKING:
 @click.option("--scorer", type=click.Choice(["reno", "grobid", "odoma"]), default="reno",
               show_default=True, help="Whose figures: ours, GROBID's end-to-end evaluation, or the "
                                       "SSH citation index's benchmark (Odoma).")  # fmt: skip
+@click.option("--gold", type=click.Path(path_type=Path),
+              help="Corrected gold (.jsonl) for some or all of the rows.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
-    predictions: Path, profile: str | None, fields: Fields | None, scorer: str, as_json: bool
+    predictions: Path,
+    profile: str | None,
+    fields: Fields | None,
+    scorer: str,
+    gold: Path | None,
+    as_json: bool,
 ) -> None:
     """Score PREDICTIONS, a predictions.jsonl(.gz) or a run directory that has one.
 
     Rows need `xml` (the gold) and `prediction` (the raw text); more columns give more slices.
     """
     from reno_dspy.cli.tables import print_report
+    from reno_dspy.measure.audit.corrected import records_with_gold
     from reno_dspy.measure.records import read_predictions
     from reno_dspy.measure.report import make_report
 
-    records = read_predictions(predictions)
+    records: Sequence[Record] = read_predictions(predictions)
+    if gold is not None:
+        records, count = records_with_gold(records, gold)
+        click.echo(f"{count} of {len(records)} references have their gold from {gold}.", err=True)
     if scorer != "reno":
         if profile or fields:
             raise InputError(f"--profile and --fields are ours; --scorer {scorer} takes neither.")

@@ -49,6 +49,10 @@ class EvaluateConfig(SystemOptions):
         "scored",
         description="Fields to compare: the paper's, or all elements and the publication type.",
     )
+    # Free, since the digest of the data tells another gold.
+    gold: Free[Path | None] = Field(
+        None, description="Corrected gold (.jsonl) for some or all of the rows (`reno audit`)."
+    )
     max_errors: MaxErrors = MAX_ERRORS
     strict_data: Free[StrictData] = False
     trace: Free[str | None] = Field(

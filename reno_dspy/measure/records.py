@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from reno_dspy.base.errors import InputError
+from reno_dspy.base.files import digest
 from reno_dspy.data.cells import is_nothing, label, text
 from reno_dspy.data.sources import read_records
 from reno_dspy.measure.files import PREDICTIONS
@@ -37,6 +39,20 @@ def check_records(
     """
     for number, record in enumerate(records, start=1):
         yield _checked(record, f"{where}{number}")
+
+
+def by_question(records: Iterable[Record]) -> dict[str, Record]:
+    """Predictions by what they answer: by this, those of several systems are put together.
+
+    The n-th repetition of the same reference and gold has a key of its own.
+    """
+    found: dict[str, Record] = {}
+    seen: Counter[str] = Counter()
+    for record in records:
+        key = digest(f"{record.get('plaintext')}\0{record['xml']}", 64)
+        seen[key] += 1
+        found[f"{key}/{seen[key]}"] = record
+    return found
 
 
 def _checked(record: Record, where: str) -> dict[str, Any]:

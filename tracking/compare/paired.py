@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reno_dspy.base.files import digest
 from reno_dspy.jats.elements import SCORED
 from reno_dspy.measure.measures import SHARES
 from reno_dspy.measure.metric import CitationScore
-from reno_dspy.measure.records import Record
+from reno_dspy.measure.records import Record, by_question
 from reno_dspy.measure.report import Counts, count_arrays, score_records, share_arrays
 from reno_dspy.measure.result import OVERALL
 from reno_dspy.measure.stats import Paired, paired_differences
@@ -60,12 +59,12 @@ def compare_with_first(results: Sequence[Result]) -> list[Comparison]:
     if len(known) < 2:
         return []
     first, *others = known
-    base = _by_question(first)
+    base = by_question(first.predictions or ())
     profile = first.report.profile
     scores = dict(zip(base, score_records(list(base.values()), profile), strict=True))
     compared = []
     for other in others:
-        answers = _by_question(other)
+        answers = by_question(other.predictions or ())
         common = [key for key in base if key in answers]
         if not common or other.report.profile != profile:
             continue
@@ -76,17 +75,6 @@ def compare_with_first(results: Sequence[Result]) -> list[Comparison]:
         ]
         compared.append(_compare(other.label, first.label, pairs))
     return compared
-
-
-def _by_question(result: Result) -> dict[str, Record]:
-    """Predictions by what they answer; the n-th repetition of the same pair has a key of its own."""
-    records: dict[str, Record] = {}
-    seen: dict[str, int] = {}
-    for record in result.predictions or ():
-        key = digest(f"{record.get('plaintext')}\0{record['xml']}", 64)
-        seen[key] = seen.get(key, 0) + 1
-        records[f"{key}/{seen[key]}"] = record
-    return records
 
 
 def _compare(label: str, baseline: str, pairs: Sequence[Pair]) -> Comparison:

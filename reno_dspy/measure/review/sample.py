@@ -10,26 +10,23 @@ enough, goes to a page for judging; verdicts read back give the corrected precis
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from reno_dspy.base.errors import InputError
-from reno_dspy.base.files import digest, write_text
 from reno_dspy.base.jsonl import JsonlLog
-from reno_dspy.base.lock import locked
-from reno_dspy.base.rundir import LOCK, read_config
-from reno_dspy.base.show import csv_text
+from reno_dspy.base.rundir import read_config
 from reno_dspy.jats.citation import read
 from reno_dspy.jats.elements import SCORED
 from reno_dspy.measure.files import PREDICTIONS
 from reno_dspy.measure.metric import CitationScore
 from reno_dspy.measure.report import score_records
+from reno_dspy.measure.review import page
+from reno_dspy.measure.review.page import Judging
 from reno_dspy.measure.review.table import read_table, verdict_of
 from reno_dspy.measure.stats import Interval, Reviewed, corrected_precision
 
@@ -62,12 +59,6 @@ class Sample:
     totals: Mapping[str, tuple[int, int]]
     profile: str
     run: Path
-
-    @property
-    def key(self) -> str:
-        """Sixteen hexadecimal digits by which a page finds its own verdicts again."""
-        known = json.dumps([[f.id, f.field, f.value, f.reference] for f in self.findings])
-        return digest(known)
 
 
 @dataclass(frozen=True)
@@ -106,14 +97,7 @@ def export(sample: Sample, out: Path) -> tuple[Path, Path]:
 
     Raises InputError when `out` already has a review, whose verdicts would be lost.
     """
-    table, page = out / "review.csv", out / "review.html"
-    out.mkdir(parents=True, exist_ok=True)
-    with locked(out / LOCK, str(out)):
-        if table.exists():
-            raise InputError(f"{out} already holds a review; name another --out.")
-        write_text(page, _page(sample))
-        write_text(table, _table(sample))
-    return table, page
+    return page.export(_judging(sample), out, "review")
 
 
 def read_verdicts(path: Path) -> dict[str, Corrected]:
@@ -239,20 +223,20 @@ def _rows(sample: Sample) -> list[dict[str, str]]:
     ]
 
 
-def _table(sample: Sample) -> str:
-    return csv_text(COLUMNS, [[row[name] for name in COLUMNS] for row in _rows(sample)])
-
-
-def _page(sample: Sample) -> str:
-    template = files("reno_dspy.measure.review").joinpath("review.html").read_text(encoding="utf-8")
-    data = {
-        "key": sample.key,
-        "profile": sample.profile,
-        "columns": COLUMNS,
-        "rows": _rows(sample),
-    }
-    # Inside a script element only "<" could end it.
-    return template.replace("__REVIEW__", json.dumps(data).replace("<", "\\u003c"))
+def _judging(sample: Sample) -> Judging:
+    return Judging(
+        title="Review of wrong values",
+        question="Is the value what the reference says of this field? Then it is right, whatever the "
+        "gold has.",
+        columns=COLUMNS,
+        facts=(
+            ("Field", "field"), ("Predicted value", "value"), ("Reference", "reference"),
+            ("Gold values", "gold_values"),
+        ),
+        details=(("Gold XML", "gold_xml"), ("Prediction", "prediction")),
+        verdicts={"right": "Right, gold lacks it", "wrong": "Wrong", "unclear": "Unclear"},
+        rows=_rows(sample),
+    )  # fmt: skip
 
 
 def _read_totals(text: str, path: Path) -> dict[str, tuple[int, int]]:

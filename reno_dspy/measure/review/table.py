@@ -18,10 +18,7 @@ def read_table(path: Path, columns: frozenset[str]) -> list[dict[str, str]]:
 
     Raises InputError where it is none: without `id`, `verdict` and `columns`, or with an id twice.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"Cannot read {path}: {error}.") from error
+    text = _text(path)
     header = text.partition("\n")[0]
     delimiter = max(",;\t", key=header.count)  # Spreadsheets write what the country writes.
     # A prediction may be longer than the longest cell that the library reads by default.
@@ -39,6 +36,18 @@ def read_table(path: Path, columns: frozenset[str]) -> list[dict[str, str]]:
     if repeated:
         raise InputError(f"{path} has more than one row {repeated[0]!r}; keep one of them.")
     return rows
+
+
+def first_line(path: Path) -> str:
+    """The line of column heads. Raises InputError when the file cannot be read."""
+    return _text(path).partition("\n")[0]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"Cannot read {path}: {error}.") from error
 
 
 def verdict_of(row: dict[str, str], where: str) -> str:
