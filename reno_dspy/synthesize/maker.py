@@ -33,9 +33,10 @@ from reno_dspy.synthesize.vary import Variation
 
 # Works of a unit: loading a style takes as long as printing some twenty.
 SIZE = 40
-_ENGLISH = 0.3
-# Share of a footnote style's references that are printed as footnotes; of two that run together.
-_NOTES, _TOGETHER = 0.4, 0.015
+_ENGLISH = 0.22
+# Share of a footnote style's references that are printed as footnotes; of two that run together; of
+# units with whole given names before surnames, which few styles print.
+_NOTES, _TOGETHER, _NATURAL = 0.4, 0.015, 0.1
 _SHORTEST = 20
 
 Record = dict[str, Any]
@@ -100,7 +101,7 @@ class Maker:
         rng = random.Random(f"{self._config.seed}:{number}")
         unit = Unit(number)
         page = self._page(rng)
-        works = [self._work(page.language, rng) for _ in range(SIZE)]
+        works = [self._work(page, rng) for _ in range(SIZE)]
         items = [{**work.csl, "id": str(i)} for i, work in enumerate(works)]
         try:
             printed = self._engine.render(page.style.path, page.locale, items, note=page.note)
@@ -127,18 +128,20 @@ class Maker:
             language = self._pool.any_language(rng) or "en"
             if rng.random() < _ENGLISH:
                 language = "en"
-        style = self._styles.draw(language, rng)
+        natural = rng.random() < _NATURAL
+        style = self._styles.draw(language, rng, natural=natural)
         locale = config.locale or style.locale or self._locales.draw(language, rng)
-        note = not style.bibliography or (style.note and rng.random() < _NOTES)
+        in_note = style.note and (natural or rng.random() < _NOTES)
+        note = in_note or not style.bibliography
         return _Page(language, style, locale, note)
 
-    def _work(self, printed_in: str, rng: random.Random) -> Work:
+    def _work(self, page: _Page, rng: random.Random) -> Work:
         if self._config.mix == "given":
             work = as_it_is(self._pool.any_item(rng))
         else:
             form = self._pool.form(rng)
-            work = self._kinds.draw(form, self._pool.language(printed_in, rng), rng)
-        self._variation.apply(work, rng)
+            work = self._kinds.draw(form, self._pool.language(page.language, rng), rng)
+        self._variation.apply(work, rng, whole_names=page.style.natural)
         if (translation := work.csl.get("translated-title")) and rng.random() < 0.6:
             work.csl["title"] = f"{work.csl['title']} [{translation}]"
         else:

@@ -47,7 +47,8 @@ class Style:
     """A CSL style: its file, whether it is for footnotes, and what its file says of names.
 
     `locale` is the language it was made for (None: any), `weight` how often it is drawn, `small_caps`
-    whether it sets names in small capitals.
+    whether it sets names in small capitals, `natural` whether it prints whole given names before
+    surnames (a style for footnotes does so in footnotes).
     """
 
     id: str
@@ -57,6 +58,7 @@ class Style:
     bibliography: bool
     initials: Initials
     small_caps: bool
+    natural: bool
     weight: float
 
     @property
@@ -79,8 +81,10 @@ class Styles:
         """The languages that styles were made for."""
         return {style.language for style in self._styles if style.language}
 
-    def draw(self, language: str, rng: random.Random) -> Style:
-        """A style for references printed in `language`."""
+    def draw(self, language: str, rng: random.Random, *, natural: bool = False) -> Style:
+        """A style for references printed in `language`; one with natural names where asked for."""
+        if natural and self._natural:
+            return _drawn(self._natural, rng)
         own = self._own.get(language) or self._own.get(_BORROWED.get(language, ""))
         general = self._general
         if own and (not general or rng.random() < _OWN_STYLE):
@@ -94,6 +98,10 @@ class Styles:
             if style.language and style.language != "en":
                 found.setdefault(style.language, []).append(style)
         return found
+
+    @cached_property
+    def _natural(self) -> Sequence[Style]:
+        return [style for style in self._styles if style.natural]
 
     @cached_property
     def _general(self) -> Sequence[Style]:
@@ -197,14 +205,16 @@ def _read(path: Path, parents: Mapping[str, int]) -> Style:
     if "<citation" not in text:
         raise InputError(f"{path} is not a CSL style: it has no <citation>.")
     kind, locale = _CLASS.search(text), _DEFAULT_LOCALE.search(text)
+    initials, note = _initials(text), kind is not None and kind[1] == "note"
     return Style(
         id=path.stem,
         path=path.resolve(),
         locale=locale[1] if locale else None,
-        note=kind is not None and kind[1] == "note",
+        note=note,
         bibliography="<bibliography" in text,
-        initials=_initials(text),
+        initials=initials,
         small_caps=_SMALL_CAPS.search(text) is not None,
+        natural=initials == "as_given" and (note or "name-as-sort-order" not in text),
         weight=math.sqrt(1 + parents.get(path.stem, 0)),
     )
 

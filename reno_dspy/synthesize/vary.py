@@ -62,19 +62,20 @@ class Variation:
         self._pool, self._names, self._lexicon = pool, names, lexicon
         # In this order, so that the same seed gives the same.
         self._changes: tuple[Callable[[Work, random.Random], None], ...] = (
-            self._people, self._dates, self._locators, self._book, self._identifiers, self._events,
-            self._dropped,
+            self._dates, self._locators, self._book, self._identifiers, self._events,
+            self._dropped, self._as_other_kind,
         )  # fmt: skip
 
-    def apply(self, work: Work, rng: random.Random) -> None:
-        """Change `work.csl` in place."""
+    def apply(self, work: Work, rng: random.Random, *, whole_names: bool = False) -> None:
+        """Change `work.csl` in place. `whole_names`: the style prints them, so that initials go."""
+        self._people(work, rng, 1.0 if whole_names else 0.5)
         for change in self._changes:
             change(work, rng)
 
-    def _people(self, work: Work, rng: random.Random) -> None:
+    def _people(self, work: Work, rng: random.Random, whole_names: float) -> None:
         csl, language = work.csl, work.item.language
         authors = [person for person in csl.get("author", ()) if "family" in person]
-        if any(is_initials(p.get("given", "")) for p in authors) and rng.random() < 0.5:
+        if any(is_initials(p.get("given", "")) for p in authors) and rng.random() < whole_names:
             for person in authors:
                 if person.get("given") and is_initials(person["given"]):
                     person["given"] = self._names.given(person, language, rng)
@@ -104,7 +105,7 @@ class Variation:
         csl = work.csl
         parts = csl.get("issued", {}).get("date-parts", [[]])[0]
         share = {
-            "journal": 0.12, "webpage": 0.5, "newspaper": 0.97, "confproc": 0.2, "report": 0.2,
+            "journal": 0.2, "webpage": 0.5, "newspaper": 0.97, "confproc": 0.2, "report": 0.2,
             "preprint": 0.25, "legal-doc": 0.5, "data": 0.2, "software": 0.2, "patent": 0.9,
         }  # fmt: skip
         if len(parts) == 1 and rng.random() < share.get(work.form, 0.03):
@@ -115,7 +116,7 @@ class Variation:
             csl["issued"] = {
                 "date-parts": [[parts[0], month, day] if with_day else [parts[0], month]]
             }
-        elif len(parts) == 1 and work.form == "journal" and rng.random() < 0.03:
+        elif len(parts) == 1 and work.form == "journal" and rng.random() < 0.05:
             csl["issued"] = {"date-parts": [[parts[0]]], "season": rng.choice(_SEASONS)}
         if work.form == "webpage" and not parts and rng.random() < 0.6:
             csl["issued"] = date(rng, 2005)
@@ -157,7 +158,7 @@ class Variation:
             csl["edition"] = (
                 rng.choice(own) if own and rng.random() < 0.35 else str(rng.randint(2, 9))
             )
-        if work.form != "thesis" and "collection-title" not in csl and rng.random() < 0.1:
+        if work.form != "thesis" and "collection-title" not in csl and rng.random() < 0.2:
             self._add_series(csl, language, rng)
         if work.form != "chapter" and "number-of-pages" not in csl and rng.random() < 0.2:
             csl["number-of-pages"] = str(rng.randint(40, 900))
@@ -179,6 +180,12 @@ class Variation:
                 if rng.random() < 0.6:
                     csl["collection-number"] = str(rng.randint(1, 220))
                 return
+
+    def _as_other_kind(self, work: Work, rng: random.Random) -> None:
+        """Types that many styles do not know are given as those that stood for them before."""
+        older = {"software": "book", "standard": "report"}.get(work.form)
+        if older and rng.random() < 0.5:
+            work.csl["type"] = older
 
     def _identifiers(self, work: Work, rng: random.Random) -> None:
         csl = work.csl
@@ -211,7 +218,8 @@ class Variation:
             "Proceedings of ",
         ):
             if work.form == "confproc" and title.startswith(start) and rng.random() < 0.35:
-                csl["event-title"] = title.removeprefix(start)
+                # Styles ask for the one or the other.
+                csl["event"] = csl["event-title"] = title.removeprefix(start)
                 if place := csl.get("publisher-place"):
                     csl["event-place"] = place
                 if rng.random() < 0.5:
