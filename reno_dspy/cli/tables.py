@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reno_dspy.base.show import console, shown
+from reno_dspy.jats.elements import SCORED
 from reno_dspy.measure.measures import RECALL, SHARES
 from reno_dspy.measure.result import OVERALL, FieldReport, Report
 from reno_dspy.measure.scorers.figures import Figures
@@ -50,10 +51,11 @@ def _fields(report: Report) -> Table:
     )
     for column in _COLUMNS:
         table.add_column(column, justify="left" if column == "Field" else "right", no_wrap=True)
+    # Of the many other elements, those that neither gold nor answers have are left out.
     found = [
         (field, one)
         for field, one in report.fields.items()
-        if one.counts["gold"] or one.counts["pred"] or len(report.fields) < 10
+        if field in SCORED or one.counts["gold"] or one.counts["pred"]
     ]
     for number, (field, one) in enumerate(found, start=1):
         table.add_row(field, *_cells(one), end_section=number == len(found))

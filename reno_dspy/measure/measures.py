@@ -71,4 +71,6 @@ SHARES = (
         "every scored field has exactly the gold's values (strict, no edit distance)", compared=True,
     ),
 )  # fmt: skip
-PEOPLE, WHOLE = (share.name for share in SHARES if share.compared)
+# The shares that two runs are compared by.
+COMPARED = tuple(share for share in SHARES if share.compared)
+PEOPLE, WHOLE = (share.name for share in COMPARED)

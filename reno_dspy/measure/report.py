@@ -12,6 +12,7 @@ from reno_dspy.base.errors import InputError
 from reno_dspy.base.show import csv_text, markdown_table, percent, shown
 from reno_dspy.jats.elements import SCORED
 from reno_dspy.measure.measures import (
+    COMPARED,
     COUNTS,
     MEASURES,
     PRECISION,
@@ -184,17 +185,20 @@ def _slices(
     clusters: Clusters,
 ) -> dict[str, dict[str, Slice]]:
     slices: dict[str, dict[str, Slice]] = {}
+    holds, known = share_arrays(COMPARED, scores)
+    tops = np.concatenate([counts["lenient"], holds], axis=1)
+    bottoms = np.concatenate([counts["gold"], known], axis=1)
+    names = (*_names(scores), OVERALL)
     for attribute in SLICES:
         values = [None if r.get(attribute) is None else str(r[attribute]) for r in records]
         for value in sorted({v for v in values if v is not None}):
             chosen = np.array([v == value for v in values])
             inside = [cluster for cluster, kept in zip(clusters, chosen, strict=True) if kept]
-            recall = _estimates(counts["lenient"][chosen], counts["gold"][chosen], inside)
-            kept = [score for score, kept in zip(scores, chosen, strict=True) if kept]
+            found = _estimates(tops[chosen], bottoms[chosen], inside)
             slices.setdefault(attribute, {})[value] = Slice(
-                n=len(kept),
-                recall=dict(zip((*_names(scores), OVERALL), recall, strict=True)),
-                shares=shares_of([s for s in SHARES if s.compared], kept, inside),
+                n=int(chosen.sum()),
+                recall=dict(zip(names, found, strict=False)),
+                shares=dict(zip((s.name for s in COMPARED), found[len(names) :], strict=True)),
             )
     return slices
 

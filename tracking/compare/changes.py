@@ -11,8 +11,9 @@ from typing import Any
 from reno_dspy.jats.citation import Reading, read
 from reno_dspy.jats.elements import PAPER_COLUMNS, SCORED
 from reno_dspy.jats.people import people
+from reno_dspy.measure.measures import COMPARED
 from reno_dspy.measure.metric import CitationScore
-from tracking.compare.paired import COMPARED, Comparison, Pair
+from tracking.compare.paired import Comparison, Pair
 
 NAME = "changes"
 # What can be right: the compared shares of references, then each scored field.

@@ -15,12 +15,12 @@ from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import digest, write_text
 from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
-from reno_dspy.measure.measures import MEASURES
+from reno_dspy.measure.measures import COMPARED, MEASURES
 from tracking.compare.changes import changes_page
 from tracking.compare.compared import Compared
 from tracking.compare.grid import answers_grid, csv_table, markdown, measure_grid
 from tracking.compare.html import html_report
-from tracking.compare.paired import COMPARED, Comparison, compare_with_first
+from tracking.compare.paired import Comparison, compare_with_first
 from tracking.compare.results import (
     Result,
     check_comparable,

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from reno_dspy.jats.elements import SCORED
-from reno_dspy.measure.measures import SHARES
+from reno_dspy.measure.measures import COMPARED
 from reno_dspy.measure.metric import CitationScore
 from reno_dspy.measure.records import Record, by_question
 from reno_dspy.measure.report import Counts, count_arrays, score_records, share_arrays
 from reno_dspy.measure.result import OVERALL
 from reno_dspy.measure.stats import Paired, paired_differences
 from tracking.compare.results import Result
-
-COMPARED = tuple(share for share in SHARES if share.compared)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from html import escape
 
 from reno_dspy.base.show import shown
 from reno_dspy.jats.elements import PAPER_COLUMNS
-from reno_dspy.measure.measures import RECALL, RECALL_STRICT, SHARES, Share
+from reno_dspy.measure.measures import COMPARED, RECALL, RECALL_STRICT
 from reno_dspy.measure.result import UNKNOWN, Estimate, Slice
 from tracking.compare.grid import interval
 from tracking.compare.results import Result
@@ -111,14 +111,13 @@ def heat_map(results: Sequence[Result]) -> str:
 
 
 def _heat_table(result: Result) -> str:
-    shares = [share for share in SHARES if share.compared]
-    heads = [*PAPER_COLUMNS.values(), *(share.title for share in shares)]
+    heads = [*PAPER_COLUMNS.values(), *(share.title for share in COMPARED)]
     rows = []
     for attribute, slices in result.report.slices.items():
         name = escape(attribute.replace("_", " "))
         empty = f'<td></td><td colspan="{len(heads)}"></td>'
         rows.append(f'<tr class="group"><th>{name}</th>{empty}</tr>')
-        rows += [_heat_row(value, part, shares) for value, part in slices.items()]
+        rows += [_heat_row(value, part) for value, part in slices.items()]
     shown_heads = "".join(f"<th>{head}</th>" for head in heads)
     return (
         f"<h3>{escape(result.label)}</h3>"
@@ -127,9 +126,9 @@ def _heat_table(result: Result) -> str:
     )
 
 
-def _heat_row(value: str, part: Slice, shares: Sequence[Share]) -> str:
+def _heat_row(value: str, part: Slice) -> str:
     estimates = [part.recall.get(field, UNKNOWN) for field in PAPER_COLUMNS]
-    estimates += [part.shares.get(share.name, UNKNOWN) for share in shares]
+    estimates += [part.shares.get(share.name, UNKNOWN) for share in COMPARED]
     cells = "".join(map(_heat_cell, estimates))
     return f"<tr><th>{escape(value)}</th><td>{part.n}</td>{cells}</tr>"
 

@@ -191,6 +191,17 @@ def test_a_log_that_somebody_changed_is_named(tmp_path: Path) -> None:
         evaluate(config(tmp_path), Echo(data), data, NullTracker())
 
 
+def test_other_fields_of_a_finished_run_cost_no_answer(tmp_path: Path) -> None:
+    data = dataset()
+    before = evaluate(config(tmp_path), Echo(data), data, NullTracker())
+    again = Echo(data)
+    after = evaluate(config(tmp_path, fields="all"), again, data, NullTracker())
+    assert (again.calls, "chapter-title" in after.fields) == (0, True)
+    assert after.overall == before.overall
+    written = json.loads((tmp_path / "report.json").read_text())
+    assert "publication-type" in written["fields"]
+
+
 def test_failures_are_empty_predictions_and_tried_again(tmp_path: Path) -> None:
     data = dataset()
     failing = Echo(data, fail=frozenset({1, 5}))
