@@ -6,9 +6,11 @@ and spaces; *Levenshtein*: edit distance at most a fifth of the longer value; *R
 similarity of at least 0.95. The last three go for textual fields; numbers must be equal. A wrong value is
 a false positive only, so recall is over the values that the gold expects.
 
-Within an article, an answer is aligned to the gold reference with which it shares the first of four
-signatures: title and year; authors and year; source, volume and page; first author and title. Without
-one, all its values are false positives. An *instance* is right if every field is.
+Each answer is compared to its own gold. An *instance* is right if every field is. The last table aligns
+as GROBID has to, which does not know what belongs together: within an article, an answer goes to the gold
+reference with which it shares the first of four signatures (title and year; authors and year; source,
+volume and page; first author and title); without one, all its values are false positives. Books have no
+title there, and names that are not split no authors, so that they seldom have a signature.
 
 What differs from a published run: GROBID reads PDFs and TEI, here both sides are JATS read by the paths
 for the gold; we read the whole text of an element, GROBID's paths some elements' own text only (a
@@ -22,6 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
+from typing import TypeAlias
 
 from rapidfuzz.distance import Levenshtein
 
@@ -29,6 +32,9 @@ from reno_dspy.jats.citation import Element, name_of, read, text_of
 from reno_dspy.measure.records import Record
 from reno_dspy.measure.scorers.figures import Counted, Figures, Rows, row, total
 
+# Whether gold and answer match; whether the field is textual.
+_Same: TypeAlias = Callable[[str, str, bool], bool]
+_MICRO = "all (micro avg.)"
 _IDS = ("doi", "pmid", "pmcid")
 _NUMBERS = ("date", "volume", "issue", "page")
 FIELDS = ("title", "authors", "first_author", "inTitle", *_NUMBERS, *_IDS)
@@ -46,24 +52,38 @@ _IGNORED = str.maketrans(
 
 
 def score(records: Sequence[Record]) -> Figures:
-    """The four tables of fields, and the instances."""
-    counts: dict[str, dict[str, Counted]] = {
-        matching: {field: Counted() for field in FIELDS} for matching in MATCHINGS
-    }
-    instances = dict.fromkeys(MATCHINGS, 0)
-    for gold, answer in _aligned(records):
-        for matching, same in MATCHINGS.items():
-            found = {field: _count(field, gold, answer, same) for field in FIELDS}
-            for field, one in found.items():
-                counts[matching][field] += one
-            instances[matching] += bool(gold and answer and _all_right(found))
-    tables = [Rows(matching, _rows(found)) for matching, found in counts.items()]
+    """The four tables of fields, the instances, and averages when aligned by signatures."""
     n = len(records)
-    right = {name: row(Counted(count, n, n)) for name, count in instances.items()}
+    own = [(_citation(one["xml"]), _citation(one.get("prediction") or "")) for one in records]
+    aligned = list(_aligned(records))
+    counted = {name: _counts(own, same) for name, same in MATCHINGS.items()}
+    tables = [Rows(name, _rows(fields)) for name, (fields, _) in counted.items()]
+    instances = {name: row(Counted(right, n, n)) for name, (_, right) in counted.items()}
+    by_signature = {}
+    for name, same in MATCHINGS.items():
+        fields, right = _counts(aligned, same)
+        by_signature[f"{name}, all (micro avg.)"] = _rows(fields)[_MICRO]
+        by_signature[f"{name}, instances"] = row(Counted(right, n, n))
     return Figures(
         "grobid", n, "GROBID's end-to-end evaluation: one value a field and reference.",
-        [*tables, Rows("instances (whole references)", right)],
+        [
+            *tables,
+            Rows("instances (whole references)", instances),
+            Rows("aligned by signatures", by_signature),
+        ],
     )  # fmt: skip
+
+
+def _counts(pairs: Iterable[_Pair], same: _Same) -> tuple[dict[str, Counted], int]:
+    """By field what matched, and how many references matched as a whole."""
+    counts = {field: Counted() for field in FIELDS}
+    instances = 0
+    for gold, answer in pairs:
+        found = {field: _count(field, gold, answer, same) for field in FIELDS}
+        for field, one in found.items():
+            counts[field] += one
+        instances += bool(gold and answer and _all_right(found))
+    return counts, instances
 
 
 def _rows(
@@ -74,7 +94,7 @@ def _rows(
     rows = {field: row(one) for field, one in known.items()}
     columns = [[line[i] or 0.0 for line in rows.values()] for i in range(3)]
     macro = [sum(column) / len(column) if column else None for column in columns]
-    rows["all (micro avg.)"] = row(total(known.values()))
+    rows[_MICRO] = row(total(known.values()))
     rows["all (macro avg.)"] = (macro[0], macro[1], macro[2], None)
     return rows
 
@@ -102,7 +122,10 @@ class _Citation:
         )
 
 
-def _aligned(records: Sequence[Record]) -> Iterator[tuple[_Citation | None, _Citation | None]]:
+_Pair: TypeAlias = tuple[_Citation | None, _Citation | None]
+
+
+def _aligned(records: Sequence[Record]) -> Iterator[_Pair]:
     """Pairs of gold and answer; a gold that nothing is aligned to, or an answer alone."""
     articles: dict[str | int, list[Record]] = {}
     for number, record in enumerate(records):
@@ -111,7 +134,7 @@ def _aligned(records: Sequence[Record]) -> Iterator[tuple[_Citation | None, _Cit
         yield from _of_article(article)
 
 
-def _of_article(records: Sequence[Record]) -> Iterator[tuple[_Citation | None, _Citation | None]]:
+def _of_article(records: Sequence[Record]) -> Iterator[_Pair]:
     golds = [_citation(record["xml"]) for record in records]
     for answer in (_citation(record.get("prediction") or "") for record in records):
         # An answer without any signature is not looked at.
@@ -129,12 +152,7 @@ def _place(answer: _Citation, golds: Sequence[_Citation]) -> int | None:
     return None
 
 
-def _count(
-    field: str,
-    gold: _Citation | None,
-    answer: _Citation | None,
-    same: Callable[[str, str, bool], bool],
-) -> Counted:
+def _count(field: str, gold: _Citation | None, answer: _Citation | None, same: _Same) -> Counted:
     expected = gold.values[field] if gold else ""
     found = answer.values[field] if answer else ""
     textual = field not in _NUMBERS
@@ -214,7 +232,7 @@ def _by_similarity(gold: str, found: str, textual: bool) -> bool:
     return SequenceMatcher(None, gold, found, autojunk=False).ratio() >= 0.95 and _soft(gold) != ""
 
 
-MATCHINGS: Mapping[str, Callable[[str, str, bool], bool]] = {
+MATCHINGS: Mapping[str, _Same] = {
     "strict": _strictly,
     "soft": _softly,
     "Levenshtein (0.8)": _by_distance,
