@@ -1,7 +1,7 @@
 """The CSL processor: citeproc-js in a child process of Node.
 
-It is neither shipped nor imported. Of the two processors that could be had, citeproc-py (no Node) prints
-a third of references otherwise than citeproc-js does, which most reference managers use.
+It is neither shipped nor imported. The other processor, citeproc-py, needs no Node, but it fails on 3% of
+references and prints 40% otherwise than citeproc-js does, which most reference managers use.
 """
 
 from __future__ import annotations

@@ -41,7 +41,9 @@ _PAGE_UNIT = re.compile(
     r"\s?(?:pp?|pgs?|págs?|pages?|páginas?|Seiten|S|s|с|стр|str|sid|sivua|hlm|f|h|l|leaves|页|頁|ページ|쪽)"
     r"(?![^\W\d_])\.?"
 )
-_PLACES = re.compile(r"\s*(?:;|/|\s&|\sand|\sund|\set|\se|\sy|–)\s+")
+_PLACES = re.compile(
+    r"\s*;\s+|\s*/\s*|\s(?:&|and|und|et|e|y|dan|–)\s+(?!Herzegovina|Tobago|Nevis|Barbuda|Príncipe)"
+)
 # Cities that publishers name two of, with a comma between.
 _CITIES = frozenset(
     """

@@ -143,6 +143,21 @@ def test_marks_become_values(text: str, one: Work, expected: list[tuple[str, str
 
 
 @pytest.mark.parametrize(
+    ("place", "values_of_it"),
+    [
+        ("Amsterdam/Philadelphia", ["Amsterdam", "Philadelphia"]),
+        ("London and New York", ["London", "New York"]),
+        ("Berlin, Boston", ["Berlin", "Boston"]),
+        ("Cambridge, MA", ["Cambridge, MA"]),
+        ("Bosnia and Herzegovina", ["Bosnia and Herzegovina"]),
+    ],
+)
+def test_each_place_is_one_value(place: str, values_of_it: list[str]) -> None:
+    found = values(f"{{var title:Mist}}. {{var publisher-place:{place}}}: Fog.", work("book"))
+    assert [value for field, value in found if field == "publisher-loc"] == values_of_it
+
+
+@pytest.mark.parametrize(
     ("given", "initials", "csl", "value"),
     [
         ("A. M.", "stops", "Anna Maria", "A. M."),
