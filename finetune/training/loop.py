@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -11,6 +13,7 @@ from typing import Any, Literal
 
 import torch
 from peft import LoraConfig
+from safetensors import SafetensorError, safe_open
 from transformers import PrinterCallback, Trainer
 
 from finetune.base import Base
@@ -23,7 +26,7 @@ from finetune.training.rows import RowsReport
 from finetune.training.save import ADAPTER
 from programs.prompts import Prompt
 from reno_dspy.base.errors import InputError
-from reno_dspy.base.progress import bar
+from reno_dspy.base.progress import bar, say
 from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
 from reno_dspy.data import lessons
@@ -180,9 +183,34 @@ def steps_of(config: FinetuneConfig, rows: int, devices: int) -> int:
 
 
 def last_checkpoint(folder: Path) -> Path | None:
-    """The newest checkpoint that is whole; its state file is written last."""
+    """The newest checkpoint that is whole; its state file is written last.
+
+    A power failure may leave files that were renamed and never reached the disk: a damaged checkpoint is
+    named, and the one before it is used.
+    """
     found = [path for path in folder.glob("checkpoint-*") if (path / "trainer_state.json").exists()]
-    return max(found, key=lambda path: int(path.name.split("-")[1]), default=None)
+    for path in sorted(found, key=lambda path: int(path.name.split("-")[1]), reverse=True):
+        damaged = next((file for file in sorted(path.iterdir()) if not _is_whole(file)), None)
+        if damaged is None:
+            return path
+        say(f"{damaged} is damaged; training goes on from an older checkpoint.")
+    return None
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether a file of a checkpoint can be read, as far as its form tells."""
+    try:
+        if file.suffix == ".safetensors":
+            with safe_open(file, framework="numpy"):
+                return True
+        if file.suffix in (".pt", ".pth", ".bin"):
+            # torch writes zip archives, whose directory stands at their end.
+            return zipfile.is_zipfile(file)
+        if file.suffix == ".json":
+            json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, SafetensorError):
+        return False
+    return True
 
 
 def result_of(run_dir: RunDir, report: RowsReport) -> FinetuneResult:

@@ -61,7 +61,7 @@ def optimize(
     run_dir: RunDir,
     run: Run,
 ) -> OptimizeResult:
-    """Run GEPA from `prompt`, or resume it in `run_dir`; a finished job's result is read back.
+    """Run GEPA from `prompt`, or resume it in `run_dir` (a finished job: `finished`).
 
     `run_dir` was opened for this very job (`fingerprint.inputs_of`). Writes `prompt.json` (the best),
     `candidates.json`, `result.json`, `report.md`, `prompt.diff` and `lineage.png`. Raises JobError when
@@ -69,12 +69,11 @@ def optimize(
     """
     planned = plan_job(config, len(dev))
     job = Job(task_of(config), config, prompt, train, dev, student, reflection)
-    if (result := finished(run_dir)) is not None:
-        return result
     budget = FailureBudget(config.max_errors, planned.metric_calls, "requests")
     with open_answers(run_dir.log("answers.jsonl"), budget) as answers:
         result = _search(job, planned.metric_calls, run_dir, run, answers)
-    keep_result(result, run_dir, run)
+    keep_result(result, run_dir)
+    log_result(result, run_dir, run)
     return result
 
 
@@ -144,21 +143,29 @@ def conclude(
     )
 
 
-def keep_result(result: OptimizeResult, run_dir: RunDir, run: Run) -> None:
-    """Write the result's files, log them, and write `result.json` last: it marks the job as done."""
+def keep_result(result: OptimizeResult, run_dir: RunDir) -> None:
+    """Write the result's files, `result.json` last: it marks the job as done."""
     seed, best = result.candidates[0], result.best
     save(best.prompt, run_dir / "prompt.json")
     write_json(run_dir / CANDIDATES, [candidate.row() for candidate in result.candidates])
     write_text(run_dir / "prompt.diff", "\n".join(prompt_diff(seed.prompt, best.prompt)) + "\n")
     write_text(run_dir / "report.md", write_report(result))
     draw_lineage(result.candidates, best, run_dir / "lineage.png")
+    write_json(run_dir / RESULT, result.summary())
+
+
+def log_result(result: OptimizeResult, run_dir: RunDir, run: Run) -> None:
+    """Log a finished job's files and figures; doing it again logs nothing twice.
+
+    A job that was killed after its result and before the end of its run is completed by this.
+    """
+    seed, best = result.candidates[0], result.best
     for name in ("prompt.json", CANDIDATES, "prompt.diff", "report.md", "lineage.png"):
         run.artifact(run_dir / name)
     run.metrics(_final_metrics(result))
     made = {"makes.prompt": best.prompt.digest} if best.index else {}
     run.tags({"uses.prompt": seed.prompt.digest} | made)
     run.describe(write_report(result))
-    write_json(run_dir / RESULT, result.summary())
 
 
 def read_result(run_dir: RunDir) -> OptimizeResult:

@@ -26,13 +26,13 @@ class Step:
 @click.command("demo")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("runs/demo"),
               show_default=True, help="Where the demo's runs go; what is there is reused.")  # fmt: skip
-@click.option("--references", type=click.IntRange(min=1), default=16, show_default=True,
+@click.option("--references", type=click.IntRange(min=1), default=8, show_default=True,
               help="References that each system is measured on.")  # fmt: skip
-@click.option("--max-tokens", type=click.IntRange(min=1), default=384, show_default=True,
+@click.option("--max-tokens", type=click.IntRange(min=1), default=256, show_default=True,
               help="Longest answer.")  # fmt: skip
-@click.option("--metric-calls", type=click.IntRange(min=1), default=16, show_default=True,
+@click.option("--metric-calls", type=click.IntRange(min=1), default=13, show_default=True,
               help="Budget of the GEPA run.")  # fmt: skip
-@click.option("--steps", type=click.IntRange(min=1), default=40, show_default=True,
+@click.option("--steps", type=click.IntRange(min=1), default=16, show_default=True,
               help="Training steps of the LoRA run.")  # fmt: skip
 @click.option("--reflection-lm", help="A better reflection LM for GEPA, such as openai/NAME.")
 def command(
@@ -96,7 +96,7 @@ def _plan(
         Step(
             "Fine-tune it with LoRA",
             ("finetune", "smollm2-135m", "--data", data, "--out", str(out / "finetune"),
-             "--max-steps", str(steps), "--set", "dev.rows=8"),
+             "--max-steps", str(steps), "--set", "dev.rows=4", "--set", "dev.max_tokens=256"),
             300,
         ),
         Step(

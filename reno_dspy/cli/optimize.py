@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from programs.optimize.subsets import Sample
     from programs.prompts import Prompt
     from reno_dspy.base.rundir import RunDir
-    from reno_dspy.base.tracker import Tracker
+    from reno_dspy.base.tracker import Run, Tracker
 
 
 @click.command("optimize")
@@ -52,6 +52,8 @@ def command(config: OptimizeConfig, *, fresh: bool, tracking: bool) -> None:
         config.out, "optimize", config.identity(), depends_on=inputs, fresh=fresh
     ) as run_dir:
         result = finished(run_dir)
+        if result is not None:
+            _complete(result, config, prompt, train, dev, lms, run_dir, tracker)
         if result is None or config.final:
             with _served(config, lms) as served:
                 if result is None:
@@ -104,20 +106,56 @@ def _search(
         try_student(made[0], task_of(config), prompt, run_dir)
     if config.reflection is not None:  # else it is the student, as it was tried
         try_reflection(made[1], run_dir)
+    with _tracked(config, prompt, train, dev, lms, tracker) as run:
+        result = optimize(config, prompt, train.items, dev.items, *made, run_dir, run)
+        _register(result, run.id)
+    return result
+
+
+def _complete(
+    result: OptimizeResult,
+    config: OptimizeConfig,
+    prompt: Prompt,
+    train: Sample,
+    dev: Sample,
+    lms: tuple[LMSpec, LMSpec],
+    run_dir: RunDir,
+    tracker: Tracker,
+) -> None:
+    """Log what a job left unlogged that was killed between its result and the end of its run."""
+    from programs.optimize.job import log_result
+
+    with _tracked(config, prompt, train, dev, lms, tracker) as run:
+        log_result(result, run_dir, run)
+        _register(result, run.id)
+
+
+@contextmanager
+def _tracked(
+    config: OptimizeConfig,
+    prompt: Prompt,
+    train: Sample,
+    dev: Sample,
+    lms: tuple[LMSpec, LMSpec],
+    tracker: Tracker,
+) -> Iterator[Run]:
+    student, reflection = lms
     name = f"{prompt.name} for {config.student} on {train.ref.name}"
     with tracker.start("optimize", name, run_dir=config.out, config=config.identity()) as run:
         run.tags({"system": config.student, "uses.data": train.split_digest})
         run.params({"student": student.identity(), "reflection": reflection.identity()})
         run.data(train.ref, "train")
         run.data(dev.ref, "dev")
-        result = optimize(config, prompt, train.items, dev.items, *made, run_dir, run)
-        if result.best.index and run.id is not None:
-            _register(result, run.id)
-    return result
+        yield run
 
 
-def _register(result: OptimizeResult, run_id: str) -> None:
-    """Put seed and best prompt into MLflow's registry; a store that fails fails no job."""
+def _register(result: OptimizeResult, run_id: str | None) -> None:
+    """Put seed and best prompt into MLflow's registry; a store that fails fails no job.
+
+    A prompt that is there already is left as it is.
+    """
+    if not result.best.index or run_id is None:
+        return
     from programs.chat_format import render_messages
     from tracking.prompt_registry import register_prompt
 

@@ -19,7 +19,7 @@ from finetune.manifest import Manifest, load_adapter, write_manifest
 from finetune.models import save_merged
 from finetune.recipe import RECIPES, FinetuneConfig
 from finetune.training.data import load_data
-from finetune.training.loop import FinetuneResult
+from finetune.training.loop import FinetuneResult, last_checkpoint
 from programs import prompts
 from reno_dspy.base.config import resolve
 from reno_dspy.base.errors import InputError
@@ -69,6 +69,25 @@ def test_a_run_killed_and_resumed_ends_with_the_same_weights(
         for run in (tiny_runs[0], resumed)
     )
     assert tokens == tokens_again == sorted(set(tokens))
+
+
+@pytest.mark.parametrize(
+    "name", ["optimizer.pt", "adapter_model.safetensors", "trainer_state.json"]
+)
+def test_a_checkpoint_cut_by_a_power_failure_is_named_and_the_one_before_it_used(
+    tiny_runs: Runs, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "checkpoints"
+    shutil.copytree(Path(tiny_runs[0].adapter.path).parent / "checkpoints", folder)
+    newest = last_checkpoint(folder)
+    assert newest is not None
+    content = (newest / name).read_bytes()
+    (newest / name).write_bytes(content[: len(content) // 2])
+    before = last_checkpoint(folder)
+    assert before is not None
+    assert before.parent == folder
+    assert before != newest
+    assert f"{newest / name} is damaged" in capsys.readouterr().err
 
 
 def test_the_loss_falls(tiny_runs: Runs) -> None:

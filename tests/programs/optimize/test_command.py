@@ -92,6 +92,44 @@ def invoke(recipe: Path, *options: str) -> Result:
     return CliRunner().invoke(command, [str(recipe), *options], catch_exceptions=False)
 
 
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.slow
+def test_a_job_killed_between_its_result_and_its_runs_end_is_completed(
+    data: Path, mlruns: str, endpoint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mlflow.tracking import MlflowClient
+
+    from programs.optimize import job
+
+    server = endpoint(answer)
+    options = ("--data", str(data), "--out", str(tmp_path / "run"), "--api-base", server.url)
+    recipe = write_recipe(tmp_path)
+
+    def killed(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(job, "log_result", killed)
+        with pytest.raises(Killed):
+            invoke(recipe, *options)
+    paid = len(server.requests)
+    result = invoke(recipe, *options)
+    assert result.exit_code == 0
+    assert "Registered as prompts:/zero-shot/" in result.stderr
+    assert len(server.requests) == paid
+    client = MlflowClient(mlruns)
+    (experiment,) = [e for e in client.search_experiments() if "optimize" in e.name]
+    (run,) = client.search_runs(
+        [experiment.experiment_id], "tags.job = 'optimize' and tags.`makes.prompt` != ''"
+    )
+    assert run.info.status == "FINISHED"
+    assert run.data.metrics["dev/gain"] > 0
+    assert "prompt.json" in {file.path for file in client.list_artifacts(run.info.run_id)}
+
+
 @pytest.mark.slow
 def test_the_whole_command(data: Path, mlruns: str, endpoint: Any, tmp_path: Path) -> None:
     from mlflow.tracking import MlflowClient
