@@ -36,7 +36,9 @@ def command(
 ) -> None:
     """Compare evaluations: RUNS are run directories, MLflow run ids or run names.
 
-    The first run is the baseline of the paired differences.
+    The first run is the baseline of the paired differences. Prints the verdict, the options and prompts
+    that differ, and the tables; writes them to OUT as Markdown, CSV and HTML, and a page to click
+    through the references whose answer changed.
     """
     from reno_dspy.cli.tracking import open_tracker
     from tracking.compare.job import compare

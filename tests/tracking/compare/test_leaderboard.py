@@ -65,3 +65,11 @@ def test_the_command_prints_ranks_and_published_rows(evaluated: None) -> None:
         shown.output.index("1. b (") < shown.output.index("2. a (") < shown.output.index("GROBID")
     )
     assert "Other data (--data): smaller-test" in shown.output
+
+
+def test_a_share_of_references_ranks_as_well(evaluated: None) -> None:
+    arguments = ["--measure", "whole_right"]
+    shown = CliRunner().invoke(command, arguments, catch_exceptions=False, env=WIDTH).output
+    assert "by whole_right" in shown
+    assert shown.index("1. b (") < shown.index("2. a (")
+    assert {"Whole", "Tokens", "Cost"} <= set(shown.split())
