@@ -18,16 +18,29 @@ if TYPE_CHECKING:
 
 @click.command("score")
 @click.argument("predictions", type=click.Path(path_type=Path))
-@click.option("--profile", type=click.Choice(["paper", "normalized"]),
-              help="Metric profile.  [default: paper]")  # fmt: skip
-@click.option("--fields", type=click.Choice(list(FIELD_SETS)),
-              help="The paper's fields, or all elements and the publication type.  "
-                   "[default: scored]")  # fmt: skip
-@click.option("--scorer", type=click.Choice(["reno", "grobid", "odoma"]), default="reno",
-              show_default=True, help="Whose figures: ours, GROBID's end-to-end evaluation, or the "
-                                      "SSH citation index's benchmark (Odoma).")  # fmt: skip
-@click.option("--gold", type=click.Path(path_type=Path),
-              help="Corrected gold (.jsonl) for some or all of the rows.")  # fmt: skip
+@click.option(
+    "--profile",
+    type=click.Choice(["paper", "normalized"]),
+    help="Metric profile.  [default: paper]",
+)
+@click.option(
+    "--fields",
+    type=click.Choice(list(FIELD_SETS)),
+    help="The paper's fields, or all elements and the publication type.  [default: scored]",
+)
+@click.option(
+    "--scorer",
+    type=click.Choice(["reno", "grobid", "odoma"]),
+    default="reno",
+    show_default=True,
+    help="Whose figures: ours, GROBID's end-to-end evaluation, or the "
+    "SSH citation index's benchmark (Odoma).",
+)
+@click.option(
+    "--gold",
+    type=click.Path(path_type=Path),
+    help="Corrected gold (.jsonl) for some or all of the rows.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
     predictions: Path,

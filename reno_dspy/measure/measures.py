@@ -33,10 +33,13 @@ MEASURES = (
     Measure("precision_strict", "Table 4: Precision (strict)", "strict", "pred"),
     # Gold often lacks a field that the reference has (paper section 3): precision without that.
     Measure(
-        "precision_restricted", "Precision where the gold has the field (not in the paper)",
-        "lenient", "restricted", in_paper=False,
+        "precision_restricted",
+        "Precision where the gold has the field (not in the paper)",
+        "lenient",
+        "restricted",
+        in_paper=False,
     ),
-)  # fmt: skip
+)
 # Those that others name.
 RECALL, PRECISION, RECALL_STRICT, *_ = (measure.name for measure in MEASURES)
 
@@ -56,21 +59,31 @@ class Share:
 
 
 SHARES = (
-    Share("valid_xml", "well_formed", "Valid XML", "the answer is exactly one well-formed XML element"),
+    Share(
+        "valid_xml", "well_formed", "Valid XML", "the answer is exactly one well-formed XML element"
+    ),
     Share("fidelity", "fidelity", "Text kept", "the annotation without its tags is the reference"),
     Share(
-        "all_authors", "all_authors", "All names right",
+        "all_authors",
+        "all_authors",
+        "All names right",
         "every surname and given name is right and none is invented (lenient)",
     ),
     Share(
-        "people_right", "people_right", "People right",
-        "every person is right: surname and given names in one element, and the role", compared=True,
+        "people_right",
+        "people_right",
+        "People right",
+        "every person is right: surname and given names in one element, and the role",
+        compared=True,
     ),
     Share(
-        "whole_right", "whole_right", "Whole reference right",
-        "every scored field has exactly the gold's values (strict, no edit distance)", compared=True,
+        "whole_right",
+        "whole_right",
+        "Whole reference right",
+        "every scored field has exactly the gold's values (strict, no edit distance)",
+        compared=True,
     ),
-)  # fmt: skip
+)
 # The shares that two runs are compared by.
 COMPARED = tuple(share for share in SHARES if share.compared)
 PEOPLE, WHOLE = (share.name for share in COMPARED)

@@ -144,10 +144,13 @@ def describe(report: Report) -> str:
     """The result in a sentence and a table, in Markdown."""
     shares = ", ".join(f"{s.title.lower()} {shown(report.share(s.name))}" for s in SHARES)
     rows = [
-        [name, *(shown(one.value(m)) for m in (RECALL, RECALL_STRICT, PRECISION)),
-         one.counts.get("gold", 0)]
+        [
+            name,
+            *(shown(one.value(m)) for m in (RECALL, RECALL_STRICT, PRECISION)),
+            one.counts.get("gold", 0),
+        ]
         for name, one in report.every_field()
-    ]  # fmt: skip
+    ]
     return (
         f"**{report.system}** on {report.data}: overall lenient recall "
         f"{shown(report.overall.value(RECALL))} over {report.n} references, {shares} "

@@ -149,9 +149,10 @@ class Report:
         }
         for name, share in self.shares.items():
             metrics |= {
-                name: share.value, f"interval/low/{name}": share.low,
+                name: share.value,
+                f"interval/low/{name}": share.low,
                 f"interval/high/{name}": share.high,
-            }  # fmt: skip
+            }
         for name, one in self.every_field():
             metrics |= {f"{m.metric}/{name}": one.value(m.name) for m in MEASURES}
         return metrics

@@ -54,8 +54,11 @@ def score_grids(results: Sequence[Result]) -> list[Grid]:
         for measure, title in beyond.items()
         if others
     ]
-    return [*(measure_grid(results, measure) for measure in _known(results)), *more,
-            answers_grid(results)]  # fmt: skip
+    return [
+        *(measure_grid(results, measure) for measure in _known(results)),
+        *more,
+        answers_grid(results),
+    ]
 
 
 def measure_grid(results: Sequence[Result], measure: Measure) -> Grid:
@@ -172,11 +175,13 @@ def _fields_grid(
     ]
     lines = [
         Line(
-            result.label, cells, PUBLISHED_NOTE if result.published else f"n = {result.report.n}",
+            result.label,
+            cells,
+            PUBLISHED_NOTE if result.published else f"n = {result.report.n}",
             result.published,
         )
         for result, cells in zip(results, zip(valid, *columns, strict=True), strict=True)
-    ]  # fmt: skip
+    ]
     return Grid(title, ["Model", "Valid XML", *heads.values()], lines)
 
 

@@ -66,9 +66,12 @@ def _result(client: MlflowClient, run: Run) -> Result:
     """The run's report, where the store has that file; otherwise what its metrics tell."""
     system = run.data.tags.get("system", str(run.info.run_name))
     report = _report(client, run) or Report.from_metrics(
-        run.data.metrics, profile=run.data.tags.get("profile", ""), system=system,
-        data=_data_of(run)[0], data_digest=_data_of(run)[1],
-    )  # fmt: skip
+        run.data.metrics,
+        profile=run.data.tags.get("profile", ""),
+        system=system,
+        data=_data_of(run)[0],
+        data_digest=_data_of(run)[1],
+    )
     return Result(system, report, run_id=str(run.info.run_id), link=run_link(run))
 
 

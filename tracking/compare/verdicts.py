@@ -21,18 +21,20 @@ def sentences(comparison: Comparison, changed: Sequence[Change]) -> str:
     """Whether a run is better than the baseline, by how much, in what, and on how many references."""
     whole, overall = (comparison.differences[name] for name in (WHOLE, OVERALL))
     gained, lost = _counts(changed)
-    return " ".join([
-        f"{comparison.label} against {comparison.baseline}: {outcome(comparison)}.",
-        f"Whole references right {_points(whole)} points ({_interval(whole)}), overall recall "
-        f"{_points(overall)} points ({_interval(overall)}), on {comparison.n} references of "
-        f"{comparison.articles} articles.",
-        *(
-            f"{word.capitalize()} in {names}."
-            for word in ("better", "worse")
-            if (names := _names(comparison, word))
-        ),
-        f"{gained} references became wholly right, {lost} no longer are.",
-    ])  # fmt: skip
+    return " ".join(
+        [
+            f"{comparison.label} against {comparison.baseline}: {outcome(comparison)}.",
+            f"Whole references right {_points(whole)} points ({_interval(whole)}), overall recall "
+            f"{_points(overall)} points ({_interval(overall)}), on {comparison.n} references of "
+            f"{comparison.articles} articles.",
+            *(
+                f"{word.capitalize()} in {names}."
+                for word in ("better", "worse")
+                if (names := _names(comparison, word))
+            ),
+            f"{gained} references became wholly right, {lost} no longer are.",
+        ]
+    )
 
 
 def verdicts_grid(comparisons: Sequence[Comparison], changed: Sequence[Sequence[Change]]) -> Grid:
@@ -49,9 +51,15 @@ def verdicts_grid(comparisons: Sequence[Comparison], changed: Sequence[Sequence[
         ]
         lines.append(Line(comparison.label, cells, f"n = {comparison.n}"))
     heads = [
-        "Run", "Whole references right, points", "Overall recall, points", "Became wholly right",
-        "No longer wholly right", "Verdict", "Better in", "Worse in",
-    ]  # fmt: skip
+        "Run",
+        "Whole references right, points",
+        "Overall recall, points",
+        "Became wholly right",
+        "No longer wholly right",
+        "Verdict",
+        "Better in",
+        "Worse in",
+    ]
     return Grid(f"Against {comparisons[0].baseline}", heads, lines, words=3)
 
 

@@ -13,9 +13,21 @@ from reno_dspy.measure.review.table import read_table, verdict_of
 
 NAME = "audit"
 COLUMNS = (
-    "id", "sure", "field", "value", "replaces", "agreed_by", "verdict", "note", "reference",
-    "gold_xml", "row", "start", "end", "role",
-)  # fmt: skip
+    "id",
+    "sure",
+    "field",
+    "value",
+    "replaces",
+    "agreed_by",
+    "verdict",
+    "note",
+    "reference",
+    "gold_xml",
+    "row",
+    "start",
+    "end",
+    "role",
+)
 # What a table must still have when it comes back: by `agreed_by` it is known from other reviews.
 REQUIRED = frozenset(COLUMNS) - {"note"}
 
@@ -30,13 +42,17 @@ def export(findings: Sequence[Finding], out: Path) -> tuple[Path, Path]:
         question="Does the reference say so? Then the value is right, and the gold is wrong.",
         columns=COLUMNS,
         facts=(
-            ("Element", "field"), ("Value", "value"), ("Instead of", "replaces"),
-            ("Reference", "reference"), ("Agreed by", "agreed_by"), ("Sure", "sure"),
+            ("Element", "field"),
+            ("Value", "value"),
+            ("Instead of", "replaces"),
+            ("Reference", "reference"),
+            ("Agreed by", "agreed_by"),
+            ("Sure", "sure"),
         ),
         details=(("Gold XML", "gold_xml"),),
         verdicts={"right": "Right, the gold errs", "wrong": "Wrong", "unclear": "Unclear"},
         rows=[_row(number, finding) for number, finding in enumerate(findings, start=1)],
-    )  # fmt: skip
+    )
     return page.export(judging, out, NAME)
 
 

@@ -33,9 +33,19 @@ from reno_dspy.measure.stats import Interval, Reviewed, corrected_precision
 # What a table must still have when it comes back.
 REQUIRED = frozenset({"field", "totals"})
 COLUMNS = (
-    "id", "field", "value", "verdict", "note", "reference", "gold_values", "gold_xml", "prediction",
-    "totals", "run", "profile",
-)  # fmt: skip
+    "id",
+    "field",
+    "value",
+    "verdict",
+    "note",
+    "reference",
+    "gold_values",
+    "gold_xml",
+    "prediction",
+    "totals",
+    "run",
+    "profile",
+)
 
 
 @dataclass(frozen=True)
@@ -230,13 +240,15 @@ def _judging(sample: Sample) -> Judging:
         "gold has.",
         columns=COLUMNS,
         facts=(
-            ("Field", "field"), ("Predicted value", "value"), ("Reference", "reference"),
+            ("Field", "field"),
+            ("Predicted value", "value"),
+            ("Reference", "reference"),
             ("Gold values", "gold_values"),
         ),
         details=(("Gold XML", "gold_xml"), ("Prediction", "prediction")),
         verdicts={"right": "Right, gold lacks it", "wrong": "Wrong", "unclear": "Unclear"},
         rows=_rows(sample),
-    )  # fmt: skip
+    )
 
 
 def _read_totals(text: str, path: Path) -> dict[str, tuple[int, int]]:

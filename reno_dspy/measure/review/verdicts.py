@@ -87,15 +87,17 @@ def _log(tracked: Run, run: Path, report: Report, corrected: Mapping[str, Correc
     tracked.data(DataRef(str(report.data), str(report.data_digest), path, report.n), "test")
     for field, one in corrected.items():
         ends = one.interval
-        tracked.metrics({
-            f"precision/lenient/{field}": _percent(one.precision),
-            f"precision/corrected/{field}": _percent(one.corrected),
-            f"precision/corrected/low/{field}": _percent(ends.low if ends else None),
-            f"precision/corrected/high/{field}": _percent(ends.high if ends else None),
-            f"verdicts/right/{field}": one.right_verdicts,
-            f"verdicts/wrong/{field}": one.wrong_verdicts,
-            f"verdicts/unclear/{field}": one.unclear,
-        })  # fmt: skip
+        tracked.metrics(
+            {
+                f"precision/lenient/{field}": _percent(one.precision),
+                f"precision/corrected/{field}": _percent(one.corrected),
+                f"precision/corrected/low/{field}": _percent(ends.low if ends else None),
+                f"precision/corrected/high/{field}": _percent(ends.high if ends else None),
+                f"verdicts/right/{field}": one.right_verdicts,
+                f"verdicts/wrong/{field}": one.wrong_verdicts,
+                f"verdicts/unclear/{field}": one.unclear,
+            }
+        )
     tracked.describe(_describe(report, corrected))
 
 

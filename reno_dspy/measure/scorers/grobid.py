@@ -39,9 +39,13 @@ _IDS = ("doi", "pmid", "pmcid")
 _NUMBERS = ("date", "volume", "issue", "page")
 FIELDS = ("title", "authors", "first_author", "inTitle", *_NUMBERS, *_IDS)
 _PATHS = {
-    "title": "article-title", "inTitle": "source", "date": "year", "volume": "volume",
-    "issue": "issue", "page": "fpage",
-}  # fmt: skip
+    "title": "article-title",
+    "inTitle": "source",
+    "date": "year",
+    "volume": "volume",
+    "issue": "issue",
+    "page": "fpage",
+}
 # TextUtilities.fullPunctuations and what removeFullPunct adds.
 _IGNORED = str.maketrans(
     "",
@@ -65,13 +69,15 @@ def score(records: Sequence[Record]) -> Figures:
         by_signature[f"{name}, all (micro avg.)"] = _rows(fields)[_MICRO]
         by_signature[f"{name}, instances"] = row(Counted(right, n, n))
     return Figures(
-        "grobid", n, "GROBID's end-to-end evaluation: one value a field and reference.",
+        "grobid",
+        n,
+        "GROBID's end-to-end evaluation: one value a field and reference.",
         [
             *tables,
             Rows("instances (whole references)", instances),
             Rows("aligned by signatures", by_signature),
         ],
-    )  # fmt: skip
+    )
 
 
 def _counts(pairs: Iterable[_Pair], same: _Same) -> tuple[dict[str, Counted], int]:

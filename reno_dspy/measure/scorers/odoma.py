@@ -30,13 +30,23 @@ from reno_dspy.measure.scorers.figures import Counted, Figures, Rows, row, total
 FOCUSED = ("full_title", "authors", "publication_date")
 _PEOPLE = {"authors": "author", "editors": "editor", "translator": "translator"}
 FIELDS = (
-    "full_title", "journal_title", *_PEOPLE, "publisher", "publication_date", "publication_place",
-    "volume", "issue", "pages",
-)  # fmt: skip
+    "full_title",
+    "journal_title",
+    *_PEOPLE,
+    "publisher",
+    "publication_date",
+    "publication_place",
+    "volume",
+    "issue",
+    "pages",
+)
 _PLAIN = {
-    "publisher": "publisher-name", "publication_date": "year", "publication_place": "publisher-loc",
-    "volume": "volume", "issue": "issue",
-}  # fmt: skip
+    "publisher": "publisher-name",
+    "publication_date": "year",
+    "publication_place": "publisher-loc",
+    "volume": "volume",
+    "issue": "issue",
+}
 _TITLES = ("article-title", "chapter-title", "data-title", "part-title")
 _READ = (*_TITLES, "source", *_PLAIN.values(), "fpage", "lpage", "page-range", "elocation-id")
 
@@ -66,13 +76,15 @@ def score(records: Sequence[Record]) -> Figures:
     for number, (record, one) in enumerate(zip(records, compared, strict=True)):
         articles.setdefault(record.get("citing_article") or number, []).append(one)
     return Figures(
-        "odoma", len(records), "The SSH citation index benchmark, mode soft_fuzzy.",
+        "odoma",
+        len(records),
+        "The SSH citation index benchmark, mode soft_fuzzy.",
         [
             Rows("by field", by_field),
             Rows("pooled over references", _summary(lambda fields: _pooled(compared, fields))),
             Rows("mean over articles", _summary(lambda fields: _mean(articles.values(), fields))),
         ],
-    )  # fmt: skip
+    )
 
 
 Line: TypeAlias = tuple[float | None, float | None, float | None, int | None]

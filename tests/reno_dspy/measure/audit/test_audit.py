@@ -133,10 +133,17 @@ def test_types_by_words(text: str, expected: str | None) -> None:
 def test_gold_that_is_not_in_the_text_is_kept(systems: list[Path]) -> None:
     text = read(annotation(7)).text or ""
     row = {
-        "id": "1", "row": "r7", "field": "label", "value": "7.", "start": "0", "end": "2", "role": "",
-        "verdict": "right", "reference": text,
+        "id": "1",
+        "row": "r7",
+        "field": "label",
+        "value": "7.",
+        "start": "0",
+        "end": "2",
+        "role": "",
+        "verdict": "right",
+        "reference": text,
         "gold_xml": annotation(7, label="7.").replace("Mar Tales", "Marine &amp; Tales of Old"),
-    }  # fmt: skip
+    }
     [made] = corrected([row])
     values = read(made["xml"], ("label", "source", "volume")).strict
     assert values == {"label": ("7.",), "source": ("Marine & Tales of Old",), "volume": ("27",)}
