@@ -10,7 +10,6 @@ chosen or trained on these rows.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -107,7 +106,6 @@ def main(shared: Path, systems: Sequence[str], out: Path) -> None:
         right = (of_field & expected).total()
         lines.append([name, count, of_field.total(), right])
     click.echo(markdown_table(["element", "errors", "said", "right"], lines))
-    (out / "found.json").write_text(json.dumps(sorted(found), ensure_ascii=False, indent=1))
 
 
 if __name__ == "__main__":
