@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from reno_dspy.data.lessons import Lesson
 from reno_dspy.jats import clean
 from reno_dspy.jats.clean import links, people
 from reno_dspy.jats.clean.edits import value_of
@@ -19,6 +19,10 @@ from reno_dspy.jats.elements import NAME_PARTS
 from reno_dspy.jats.phrases import leading_label
 from reno_dspy.jats.spans import Span
 from reno_dspy.jats.text import composed
+
+if TYPE_CHECKING:
+    # Only training has lessons, and they bring the libraries of data sets with them.
+    from reno_dspy.data.lessons import Lesson
 
 # Between two pieces of one word: a hyphen (Hebrew's too), an apostrophe, or nothing.
 _WITHIN_WORD = re.compile(r"\s?[-\u2010\u2011\u05be]\s?|['\u2019\u05f3]|")
