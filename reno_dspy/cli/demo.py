@@ -30,7 +30,7 @@ class Step:
               help="References that each system is measured on.")  # fmt: skip
 @click.option("--max-tokens", type=click.IntRange(min=1), default=256, show_default=True,
               help="Longest answer.")  # fmt: skip
-@click.option("--metric-calls", type=click.IntRange(min=1), default=13, show_default=True,
+@click.option("--metric-calls", type=click.IntRange(min=1), default=9, show_default=True,
               help="Budget of the GEPA run.")  # fmt: skip
 @click.option("--steps", type=click.IntRange(min=1), default=16, show_default=True,
               help="Training steps of the LoRA run.")  # fmt: skip
@@ -90,7 +90,8 @@ def _plan(
         Step(
             "Optimize its prompt with GEPA (a small real run; it may honestly find nothing)",
             ("optimize", "embedded", "--data", data, "--out", str(out / "optimize"),
-             "--max-metric-calls", str(metric_calls), "--max-tokens", str(max_tokens), *reflection),
+             "--max-metric-calls", str(metric_calls), "--max-tokens", str(min(max_tokens, 128)),
+             "--set", "dev_size=3", "--set", "minibatch=1", *reflection),
             240,
         ),
         Step(
