@@ -240,7 +240,7 @@ class Kinds:
         host = rng.choice(_CODE_HOSTS)
         if host:
             csl["publisher"] = host
-        csl["version"] = ".".join(str(rng.randint(0, 12)) for _ in range(rng.choice((2, 3, 3))))
+        csl["version"] = version(rng)
         if name and host in ("GitHub", "GitLab", None):
             owner = re.sub(r"\W", "", csl["author"][0].get("family", "lab")).lower()
             csl["URL"] = f"https://github.com/{owner}/{name.group()}"
@@ -262,6 +262,11 @@ def year(rng: random.Random) -> Csl:
 def date(rng: random.Random, first: int) -> Csl:
     """A day from the year `first` on."""
     return {"date-parts": [[rng.randint(first, 2025), rng.randint(1, 12), rng.randint(1, 28)]]}
+
+
+def version(rng: random.Random) -> str:
+    """A version of software, such as `3.0.12`."""
+    return ".".join(str(rng.randint(0, 12)) for _ in range(rng.choice((2, 3, 3))))
 
 
 def pages(rng: random.Random) -> str:

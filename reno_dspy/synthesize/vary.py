@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reno_dspy.synthesize.kinds import Csl, Work, date
+from reno_dspy.synthesize.kinds import Csl, Work, date, version
 from reno_dspy.synthesize.lexicon import Lexicon
 from reno_dspy.synthesize.people import Names, is_initials, with_suffix
 from reno_dspy.synthesize.pool import Pool
@@ -116,7 +116,7 @@ class Variation:
             csl["issued"] = {
                 "date-parts": [[parts[0], month, day] if with_day else [parts[0], month]]
             }
-        elif len(parts) == 1 and work.form == "journal" and rng.random() < 0.05:
+        elif len(parts) == 1 and work.form == "journal" and rng.random() < 0.1:
             csl["issued"] = {"date-parts": [[parts[0]]], "season": rng.choice(_SEASONS)}
         if work.form == "webpage" and not parts and rng.random() < 0.6:
             csl["issued"] = date(rng, 2005)
@@ -182,7 +182,12 @@ class Variation:
                 return
 
     def _as_other_kind(self, work: Work, rng: random.Random) -> None:
-        """Types that many styles do not know are given as those that stood for them before."""
+        """Types that many styles do not know are given as those that stood for them before.
+
+        Software has a version, which most of its metadata lack.
+        """
+        if work.form == "software" and "version" not in work.csl and rng.random() < 0.7:
+            work.csl["version"] = version(rng)
         older = {"software": "book", "standard": "report"}.get(work.form)
         if older and rng.random() < 0.5:
             work.csl["type"] = older
