@@ -18,6 +18,7 @@ from rapidfuzz import fuzz
 
 from reno_dspy.jats.citation import Element, MalformedXml, name_of, parse, read_values
 from reno_dspy.jats.elements import DESCRIBING, TITLES, publication_type
+from reno_dspy.jats.phrases import ETAL_NAME
 from reno_dspy.jats.text import folded
 
 MALFORMED = "malformed_xml"
@@ -33,13 +34,6 @@ _URL = re.compile(r"https?://|\bwww\.|\bdoi\.org/|\bftp://", re.IGNORECASE)
 _YEAR_IN_NAME = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _DOTTED_INITIALS = re.compile(r"(?:[^\W\d_]\.[\s-]*)+[^\W\d_]?\.?")  # "H. T.", "J.-P."
 _BARE_INITIALS = re.compile(r"[A-ZÀ-ÖØ-ÞА-ЯЁ](?:[\s-]?[A-ZÀ-ÖØ-ÞА-ЯЁ])?")  # "HT", "H T"
-# "et al." in the eight languages, as a whole name.
-_ETAL = re.compile(
-    r"et\.?\s*al(?:ii|iae|ia|l)?|e\s+al(?:tri)?|(?:and|&)\s*al|et\s+(?:autres|coll?)|"
-    r"(?:e|y|et)\s+cols?|y\s+otros|e\s+outr[oa]s|(?:[ey]\s+)?colaboradores|"
-    r"und\s+andere|и\s+др(?:угие)?|(?:and\s+)?others|等人?",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -241,7 +235,7 @@ def _names(pair: Pair) -> list[tuple[str, str]]:
 
 def _is_etal(surname: str, given: str) -> bool:
     forms = (surname, given, f"{given} {surname}", f"{surname} {given}")
-    if any(_ETAL.fullmatch(form.strip(" .,;")) for form in forms):
+    if any(ETAL_NAME.fullmatch(form.strip(" .,;")) for form in forms):
         return True
     # "al" alone is no name, but Al with given names is one; U. A. may be anybody's initials.
     return not given and re.sub(r"\W", "", surname.casefold()) in ("al", "et", "ua")

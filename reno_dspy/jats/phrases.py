@@ -6,7 +6,7 @@ import re
 
 # "And others", in words that mean nothing else.
 _ETAL_WORDS = (
-    r"et\.?\s*al(?:ii|iae|ia|\b)|e\s+al(?:tri|\b)|(?:and|&)\s*(?-i:al)\b|et\s+(?:autres|coll?\b)|"
+    r"et\.?\s*al(?:ii|iae|ia|l\b|\b)|e\s+al(?:tri|\b)|(?:and|&)\s*(?-i:al)\b|et\s+(?:autres|coll?\b)|"
     r"(?:e|y|et)\s+cols?\b|[ey]\s+otr[oa]s|e\s+outr[oa]s|(?:[ey]\s+)?colaboradores|"
     r"und\s+andere|en\s+anderen|med\s+flera|(?:and\s+)?others\b|и\s+др(?:угие|\b)|и\s+соавт\b|та\s+ін\b|"
     r"i\s+inni|i\s+wsp\b|a\s+kol\b|a\s+ďalší|ve\s+(?:ark\b|diğerleri)|és\s+mtsai|等人?"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import unicodedata
 from collections.abc import Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -238,6 +239,17 @@ def test_a_reference_is_annotated_alike_alone_and_among_others(tagger: Tagger) -
     together = asyncio.run(tagger.annotate(texts))
     assert all(completion.error is None for completion in together)
     assert len(together[1].text) > 1800
+
+
+def test_decomposed_letters_change_no_value_and_come_back_as_they_stood(tagger: Tagger) -> None:
+    reference = (
+        "[7] Tüfekçi Z, Świętosławski Ł. Über Füchse. Zeitschrift für Zoologie. 2010;12(3):2-9."
+    )
+    decomposed = unicodedata.normalize("NFD", reference)
+    one, other = asyncio.run(tagger.annotate([reference, decomposed]))
+    assert "".join(parse(other.text).itertext()) == decomposed
+    assert unicodedata.normalize("NFC", other.text) == one.text
+    assert "<label>[7]</label>" in one.text
 
 
 def test_adapters_are_not_taken_for_one_another(
