@@ -50,7 +50,7 @@ class Scripted:
     concurrency = 2
 
     def __init__(
-        self, name: str, rows: Sequence[Row], wrong: float, malformed: float, prompt: str
+        self, name: str, rows: Sequence[Row], wrong: float, malformed: float, prompt: str = ""
     ) -> None:
         self.name = name
         self._prompt = prompt

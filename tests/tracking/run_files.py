@@ -62,6 +62,7 @@ def of_optimize(run_dir: Path) -> Metrics:
         "proposals/usable": usable,
         "proposals/unusable": sum(result["proposals"].values()) - usable,
         "prompt/copied": result["copied"],
+        "requests/failed": sum(result["failures"].values()),
     }
     for lm in ("student", "reflection"):
         spent = result[lm]
