@@ -18,7 +18,7 @@ from markitdown import StreamInfo
 from rapidfuzz import fuzz
 
 from reno_dspy.build.match import THRESHOLD, similarity
-from reno_dspy.build.pdf.convert import markitdown
+from reno_dspy.build.pdf.reader import markitdown
 from reno_dspy.build.references.find import without_furniture
 from reno_dspy.jats.article import JatsReference, read_article
 from reno_dspy.jats.citation import parse

@@ -42,8 +42,12 @@ class BuildConfig(Config):
     )
     concurrency: Free[int] = Field(4, ge=1, description="Articles given to an LM at once.")
     max_errors: MaxErrors = MAX_ERRORS
-    timeout_s: float = Field(60, gt=0, description="Seconds that converting one PDF may take.")
-    memory_mb: int = Field(2048, ge=256, description="Memory that converting one PDF may take.")
+    timeout_s: float = Field(
+        60,
+        gt=0,
+        description="Seconds that converting one PDF, and finding its references, may each take.",
+    )
+    memory_mb: int = Field(2048, ge=256, description="Memory (MB) that each of the two may take.")
     threshold: float = Field(0.75, ge=0, le=1, description="Lowest similarity of a match.")
     n: int = Field(10_000, ge=1, description="Rows to sample (all of them when there are fewer).")
     draw: Draw = Field(

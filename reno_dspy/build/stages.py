@@ -90,14 +90,17 @@ def _articles(build: Build) -> Done:
 
 
 def _convert_options(build: Build) -> Record:
-    config = build.config
     pdfs = [[one["id"], one["pdf"]] for one in build.inputs]
-    return {"pdfs": pdfs, "timeout_s": config.timeout_s, "memory_mb": config.memory_mb}
+    return {"pdfs": pdfs} | _limits(build)
+
+
+def _limits(build: Build) -> Record:
+    """What one article may take of its PDF's conversion, and of the search for its references."""
+    return {"timeout_s": build.config.timeout_s, "memory_mb": build.config.memory_mb}
 
 
 def _convert(build: Build, _: Done) -> Iterator[Record]:
-    config = build.config
-    step = functools.partial(convert_record, timeout_s=config.timeout_s, memory_mb=config.memory_mb)
+    step = functools.partial(convert_record, **_limits(build))
     paths = ({"path": str(entry.pdf.resolve())} for entry in build.entries)
     documents = mapped(build, "convert", step, paths)
     for entry, found in zip(build.entries, documents, strict=True):
@@ -117,13 +120,15 @@ def _count_document(tally: Tally, record: Record) -> None:
 
 
 def _extract_options(build: Build) -> Record:
-    return {"extractor": identity_of(build.config.extractor, build.extractor)}
+    who = {"extractor": identity_of(build.config.extractor, build.extractor)}
+    return who if build.extractor is not None else who | _limits(build)
 
 
 def _extract(build: Build, before: Done) -> Iterator[Record]:
     program = build.extractor
     if program is None:
-        return mapped(build, "extract", steps.extract, before.rows())
+        by_rules = functools.partial(steps.extract_by_rules, **_limits(build))
+        return mapped(build, "extract", by_rules, before.rows())
     who = _extract_options(build)["extractor"]
     return asked(
         build, "extract", program, who, before,

@@ -11,17 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from reno_dspy.base.errors import InputError, JobError
+from reno_dspy.base.limited import NotDone
 from reno_dspy.build import describe as features
 from reno_dspy.build import filters
 from reno_dspy.build import match as matching
 from reno_dspy.build.references import find
+from reno_dspy.build.references.finder import shared_finder
 from reno_dspy.jats.article import JatsReference, read_article
 from reno_dspy.jats.citation import MalformedXml, parse
 from reno_dspy.jats.elements import publication_type
 from reno_dspy.jats.print_styles import renderings, without_ids
 
 Record = dict[str, Any]
-# Markdown of an article -> its references, verbatim. An LM program or `find.extract`.
+# Markdown of an article -> its references, verbatim: an LM program.
 Extractor = Callable[[str], list[str]]
 # (title, reference) -> (ISO 639-1 code, has a PID).
 Describer = Callable[[str, str], tuple[str, bool]]
@@ -29,26 +31,43 @@ Describer = Callable[[str, str], tuple[str, bool]]
 Description = tuple[str, float | None, bool]
 
 
-def extract(record: Record, extractor: Extractor = find.extract) -> Record:
-    """`{id, markdown, error}` -> `{id, references, hallucinated, repeated, failed, error}`.
+def extract(record: Record, extractor: Extractor) -> Record:
+    """`{id, markdown, error}` -> `{id, references, hallucinated, repeated, failed, error}`, by an LM.
 
-    `failed` holds the reason when an LM failed on the article.
+    `failed` holds the reason when the LM failed on the article.
     """
-    out: Record = {"id": record["id"], "references": [], "hallucinated": [], "repeated": 0}
-    out["failed"] = []
     if record["error"] is not None:
-        return out | {"error": record["error"]}
+        return _nothing(record, record["error"])
     try:
         strings = extractor(record["markdown"])
     except JobError as error:
-        return out | {"failed": [_failure(record, error)], "error": str(error)}
-    found = find.verify(strings, record["markdown"])
-    return out | {
+        return _nothing(record, str(error)) | {"failed": [_failure(record, error)]}
+    return _extracted(record, find.verify(strings, record["markdown"]))
+
+
+def extract_by_rules(record: Record, timeout_s: float, memory_mb: int) -> Record:
+    """As `extract`, by the rules; what passes a limit is an article with that error."""
+    if record["error"] is not None:
+        return _nothing(record, record["error"])
+    try:
+        return _extracted(record, shared_finder(timeout_s, memory_mb).extract(record["markdown"]))
+    except NotDone as reason:
+        return _nothing(record, str(reason))
+
+
+def _extracted(record: Record, found: find.Verified) -> Record:
+    return {
+        "id": record["id"],
         "references": list(found.references),
         "hallucinated": list(found.hallucinated),
         "repeated": found.repeated,
+        "failed": [],
         "error": None if found.references else "no references found in the text",
     }
+
+
+def _nothing(record: Record, error: str) -> Record:
+    return _extracted(record, find.Verified((), (), 0)) | {"error": error}
 
 
 def match(record: Record, threshold: float = matching.THRESHOLD) -> Record:

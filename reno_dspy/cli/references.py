@@ -18,6 +18,7 @@ from typing import IO, Any
 
 from reno_dspy.annotate.job import read_references
 from reno_dspy.base.errors import InputError
+from reno_dspy.base.limited import NotDone
 from reno_dspy.data.corpus import is_pdf
 
 _JATS = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:\?xml\s|!DOCTYPE\s|(?:\w+:)?article[\s>])")
@@ -102,13 +103,16 @@ def _at_least_one(references: Iterator[str], name: str) -> Iterator[str]:
 
 def _from_pdf(path: Path, name: str) -> list[str]:
     from reno_dspy.build.pdf.convert import Converter
-    from reno_dspy.build.references.find import find_list
+    from reno_dspy.build.references.finder import Finder
 
-    with Converter() as converter:
+    with Converter() as converter, Finder() as finder:
         document = converter.convert(path)
-    if document.error is not None:
-        raise InputError(f"{name} cannot be converted: {document.error}.")
-    references = find_list(document.markdown)
+        if document.error is not None:
+            raise InputError(f"{name} cannot be converted: {document.error}.")
+        try:
+            references = finder.find_list(document.markdown)
+        except NotDone as reason:
+            raise InputError(f"No reference list was found in {name}: {reason}.") from None
     if not references:
         raise InputError(f"No reference list was found in {name}.")
     return [reference.printed for reference in references]

@@ -85,7 +85,7 @@ def _after_caption(lines: Sequence[str], start: int) -> int:
         line = lines[index].strip()
         if not line:
             return index
-        if rules.LABEL.match(line) or rules.AUTHOR_START.match(line):
+        if rules.LABEL.match(line) or rules.starts_with_author(line):
             break
     return start + 1
 
@@ -100,7 +100,7 @@ def continues_list(lines: Sequence[str]) -> bool:
     """Whether lines after a supposed end of a list hold references still (not, say, a biography)."""
     # What follows at once decides; all of the rest would be cut again for each supposed end.
     pieces = segment(lines[:_GOES_ON])
-    authored = [piece for piece in pieces if rules.AUTHOR_START.match(piece.text)]
+    authored = [piece for piece in pieces if rules.starts_with_author(piece.text)]
     return quality(pieces) >= _FEWEST_LEFT and len(authored) > len(pieces) / 2
 
 
@@ -230,7 +230,7 @@ def _by_indent(lines: Sequence[str]) -> list[Listed]:
 
 def _by_author(lines: Sequence[str]) -> list[Listed]:
     def starts(above: str, line: str) -> bool:
-        return rules.AUTHOR_START.match(line.strip()) is not None
+        return rules.starts_with_author(line)
 
     return _cut(lines, starts)
 
@@ -242,7 +242,7 @@ def _by_gap_or_author(lines: Sequence[str]) -> list[Listed]:
         if not above.strip():
             return True
         closed = above.rstrip()[-1] in ".)]" or above.rstrip()[-1].isdigit()
-        return closed and rules.AUTHOR_START.match(line.strip()) is not None
+        return closed and rules.starts_with_author(line)
 
     return _cut(lines, starts)
 
@@ -252,7 +252,9 @@ def unheaded_list(lines: Sequence[str]) -> list[Listed]:
     starts = [
         index
         for index, line in enumerate(lines)
-        if rules.AUTHOR_START.match(line) and rules.is_dated(" ".join(lines[index : index + 3]))
+        if not line.startswith(INDENT)
+        and rules.starts_with_author(line)
+        and rules.is_dated(" ".join(lines[index : index + 3]))
     ]
     stretches: list[list[int]] = []
     for index in starts:

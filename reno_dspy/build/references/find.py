@@ -80,7 +80,7 @@ def without_furniture(markdown: str) -> str:
         edges = set(_edges(page))
         for index, line in enumerate(page):
             # "References 11" may run over the pages of a list; "References" is then its heading, once.
-            is_heading = not headed and rules.HEADING.fullmatch(line.strip()) is not None
+            is_heading = not headed and rules.is_heading(line)
             if is_heading or index not in edges or not _is_furniture(line, seen):
                 kept.append(line)
             headed = headed or is_heading
@@ -111,7 +111,7 @@ def _sections(lines: Sequence[str]) -> list[list[str]]:
     What looks like an end (a note of receipt, a box) may stand inside a list, where a page ends: it is
     left out when references go on after it.
     """
-    starts = [i for i, line in enumerate(lines) if rules.HEADING.fullmatch(line.strip())]
+    starts = [i for i, line in enumerate(lines) if rules.is_heading(line)]
     sections = []
     for start, following in zip(starts, [*starts[1:], len(lines)], strict=False):
         section: list[str] = []

@@ -19,9 +19,8 @@ _HEADINGS = (
     r"список (?:использованной )?литературы|литература|библиография|"
     r"библиографический список|список источников|参考文献|参考资料|引用文献"
 )
-HEADING = re.compile(
-    rf"(?:#+\s*)?\W*(?:\d{{1,2}}\.?|[ivx]+\.)?\s*(?:{_HEADINGS})\s*[:.]?\W*", re.IGNORECASE
-)
+# Possessive, as in END: a line of nothing but signs would be tried in every way otherwise.
+_HEADING = re.compile(rf"\W*+(?:\d{{1,2}}\.?|[ivx]+\.)?\s*(?:{_HEADINGS})\W*+", re.IGNORECASE)
 
 # What follows a list: a heading of this kind, alone in its line or at the start of a paragraph.
 _ENDS = (
@@ -46,7 +45,7 @@ NOTE = re.compile(
     r"поступила|收稿日期)\b\W*(?:[a-zé]+\W+)?(?:\d|on|em|el|le|il|am)",
     re.IGNORECASE,
 )
-END = re.compile(rf"(?:#+\s*)?\W{{0,3}}(?:{_ENDS})", re.IGNORECASE)
+END = re.compile(rf"(?:#++\s*+)?+\W{{0,3}}(?:{_ENDS})", re.IGNORECASE)
 # Captions are no end: a list may be drawn around a figure. Their lines are left out.
 CAPTION = re.compile(
     r"(?:fig(?:ure|ura|\.)|tab(?:le|ela|la|elle|\.)|abb(?:ildung|\.))\s*\d+[.:]", re.I
@@ -68,9 +67,9 @@ _UPPER = r"A-ZÀ-ÖØ-ÞĀ-ŽА-ЯЁ"
 START = re.compile(
     rf"(?:{_PARTICLES}\s+)*['’\"“«„(\[]?[{_UPPER}]|[-–—_―]{{2,}}|[\"“«„'‘]|[\u4e00-\u9fff]"
 )
-_NAME = rf"[{_UPPER}][\w'’´`.-]*(?:[ -][{_UPPER}][\w'’.-]*){{0,3}}"
+_NAME = rf"[{_UPPER}][\w'’´`.-]*(?: [{_UPPER}][\w'’.-]*){{0,3}}"
 # "Surname, X." "SURNAME, Given;" "Surname X, Surname Y" "Organization (2010)" "——. Title".
-AUTHOR_START = re.compile(
+_AUTHOR_START = re.compile(
     rf"(?:{_PARTICLES}\s+)*(?:"
     rf"{_NAME},\s?(?:[{_UPPER}]\.|[{_UPPER}][\w'’-]+)|"
     rf"{_NAME}\s[{_UPPER}]{{1,3}}[,.;]|"
@@ -90,6 +89,24 @@ _LINK_LABELS = re.compile(
 _URL_TAIL = re.compile(r"(?:https?:|www\.|doi\.org|\b10\.\d{4,}/)\S*$", re.IGNORECASE)
 
 
+# How far into a line its author is looked for, and how far from its end a phrase that goes on. More would
+# tell no more, and takes too long where a whole text is one line.
+_NEAR = 200
+# Characters of an address that decide how it goes on in the next line.
+_LONGEST_ADDRESS = 500
+
+
+def is_heading(line: str) -> bool:
+    """Whether a line is the heading of a list of references, and nothing else."""
+    line = line.strip()
+    return len(line) < _NEAR and _HEADING.fullmatch(line) is not None
+
+
+def starts_with_author(line: str) -> bool:
+    """Whether a line, or a reference, begins with the name of its author."""
+    return _AUTHOR_START.match(line.strip()[:_NEAR]) is not None
+
+
 def without_link_labels(reference: str) -> str:
     """A reference without the names of links that F1000's platforms print after it."""
     return _LINK_LABELS.sub("", reference)
@@ -97,7 +114,7 @@ def without_link_labels(reference: str) -> str:
 
 def ends_open(line: str) -> bool:
     """Whether a line cannot be the last of a reference: it ends with a comma, a preposition, ..."""
-    return _OPEN_END.search(line.rstrip()) is not None
+    return _OPEN_END.search(line.rstrip()[-_NEAR:]) is not None
 
 
 def is_dated(text: str) -> bool:
@@ -124,7 +141,7 @@ def join(lines: Sequence[str]) -> str:
             parts += [" ", line]
             last = ""
         words = line.rsplit(maxsplit=1)
-        last = words[-1] if len(words) > 1 else last + line
+        last = words[-1] if len(words) > 1 else (last + line)[-_LONGEST_ADDRESS:]
     return re.sub(r"\s+", " ", "".join(parts))
 
 

@@ -121,8 +121,22 @@ def test_names_of_links_are_no_part_of_a_reference() -> None:
         "word " * 1_000_000,
         "References\n" * 3_000,
         "\n".join("Acknowledgements\n\nReferences\nVeldt A. Fog. 1999." for _ in range(1_000)),
+        "References\n" + "http://fog.example/http://fog.example/\n" * 10_000,
+        "References\n" + "雾雾雾雾雾雾雾雾雾雾\n" * 10_000,
+        "References\n" + "A-" * 200_000,
+        "#" * 300_000,
     ],
-    ids=["addresses", "prose", "one line", "headings", "ends"],
+    ids=[
+        "addresses",
+        "prose",
+        "one line",
+        "headings",
+        "ends",
+        "broken address",
+        "Chinese",
+        "hyphens",
+        "signs",
+    ],
 )
 def test_long_texts_take_one_pass(text: str) -> None:
     # A quadratic search would run into the suite's time limit.
