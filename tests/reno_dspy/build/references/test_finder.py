@@ -24,9 +24,10 @@ def test_a_limit_changes_no_list() -> None:
 
 
 def test_a_text_that_takes_too_long_is_an_article_with_that_error() -> None:
+    long = "\n".join([TEXT] * 5_000)
     with Finder(timeout_s=0) as finder, pytest.raises(NotDone, match="took more than 0 s"):
-        finder.find_list(TEXT)
-    record = {"id": "a", "markdown": TEXT, "error": None}
+        finder.find_list(long)
+    record = {"id": "a", "markdown": long, "error": None}
     found = extract_by_rules(record, timeout_s=0, memory_mb=512)
     assert found["error"] == "finding references took more than 0 s"
     assert found["references"] == []
