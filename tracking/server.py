@@ -6,12 +6,12 @@ MLflow's job runners stay off: they take 8 more processes and 3.4 GB, and nothin
 from __future__ import annotations
 
 import tempfile
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from reno_dspy.base.child_server import (
+    answers,
     child_environment,
     child_server,
     free_port,
@@ -44,7 +44,7 @@ def serving(uri: str, port: int = 0, artifacts: Path | None = None) -> Iterator[
     with tempfile.TemporaryDirectory(prefix="reno-mlflow-") as folder:
         log = Path(folder) / "server.log"
         with child_server(name, command, log=log, environment=_environment()) as server:
-            server.wait_until(lambda: _answers(address), _START_SECONDS)
+            server.wait_until(lambda: answers(f"{address}/health"), _START_SECONDS)
             yield address
 
 
@@ -61,9 +61,3 @@ def _environment() -> dict[str, str]:
     environment = child_environment({"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"})
     environment.pop("MLFLOW_TRACKING_URI", None)
     return environment
-
-
-def _answers(address: str) -> bool:
-    with suppress(OSError), urllib.request.urlopen(f"{address}/health", timeout=1):
-        return True
-    return False

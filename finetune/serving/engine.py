@@ -23,6 +23,7 @@ from transformers.cache_utils import Cache, DynamicLayer
 
 # Below it, logits divided by the temperature are no numbers any more, and the likeliest token wins anyway.
 _COLDEST = 1e-5
+_STOPPING = "The server is stopping."
 
 
 @dataclass(frozen=True)
@@ -115,13 +116,20 @@ class Engine:
         self._cache = Cache(layers=list(self._layers))
         self._held: list[list[int]] = [[] for _ in range(slots)]
         self._active: list[_Active | None] = [None] * slots
+        # None is what `close` puts: it wakes the thread.
         self._waiting: queue.SimpleQueue[_Active | None] = queue.SimpleQueue()
         self._closing = False
+        # Held to queue and to close, so that no request is queued that nobody will answer.
+        self._door = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
 
     def submit(self, request: Request) -> Future[Generation]:
-        """Queue a request; cancel the future to give it up. Prompt + max_tokens <= context."""
+        """Queue a request; cancel the future to give it up. Prompt + max_tokens <= context.
+
+        The future fails with what went wrong in the engine. Raises ValueError for a request that cannot
+        be generated, RuntimeError once the engine was closed.
+        """
         if not request.prompt or len(request.prompt) + request.max_tokens > self.context:
             raise ValueError("The prompt is empty, or with max_tokens longer than the context.")
         random = None
@@ -129,34 +137,43 @@ class Engine:
             random = torch.Generator()
             random.seed() if request.seed is None else random.manual_seed(request.seed)
         future: Future[Generation] = Future()
-        self._waiting.put(_Active(request, future, random))
+        with self._door:
+            if self._closing:
+                raise RuntimeError(_STOPPING)
+            self._waiting.put(_Active(request, future, random))
         return future
 
     @property
     def is_alive(self) -> bool:
         """Whether requests are still answered."""
-        return self._thread.is_alive()
+        return self._thread.is_alive() and not self._closing
 
     def close(self) -> None:
         """Stop the thread; requests under way and those that wait fail."""
-        self._closing = True
-        self._waiting.put(None)
+        self._shut()
         self._thread.join()
 
+    def _shut(self) -> None:
+        with self._door:
+            self._closing = True
+            self._waiting.put(None)
+
     def _run(self) -> None:
-        stopping = RuntimeError("The server is stopping.")
-        with torch.inference_mode():
-            while self._admit():
-                try:
+        try:
+            with torch.inference_mode():
+                while self._admit():
                     self._step()
-                except Exception as error:  # a pass over all slots failed: so do their requests
-                    for slot in range(len(self._active)):
-                        self._fail(slot, error)
+        finally:
+            # However the loop ended, whoever waits is told, and whoever comes is refused.
+            self._shut()
+            self._fail_all(RuntimeError(_STOPPING))
+            while not self._waiting.empty():
+                if entry := self._waiting.get():
+                    _refuse(entry, RuntimeError(_STOPPING))
+
+    def _fail_all(self, error: Exception) -> None:
         for slot in range(len(self._active)):
-            self._fail(slot, stopping)
-        while not self._waiting.empty():
-            if entry := self._waiting.get():
-                _refuse(entry, stopping)
+            self._fail(slot, error)
 
     def _fail(self, slot: int, error: Exception) -> None:
         """End the request of a slot, if it has one. What the slot holds may be half written."""
@@ -179,21 +196,26 @@ class Engine:
         """Compute a prompt in the first free slot and choose its first token."""
         slot = self._active.index(None)
         prompt = list(entry.request.prompt)
+        self._active[slot] = entry
+        try:
+            logits = self._read(prompt, slot)
+        except Exception as error:  # one request's failure must not end the others
+            self._fail(slot, error)
+            return
+        self._held[slot] = prompt
+        self._take(slot, logits)
+
+    def _read(self, prompt: list[int], slot: int) -> Tensor:
+        """Logits (vocabulary,) after `prompt`, whose keys and values `slot` holds then."""
         start = self._copy_beginning(prompt, slot)
         length = len(prompt)
         positions = torch.arange(start, length)[None]
         window = self._window
         window.slots, window.length = slice(slot, slot + 1), length
         window.rows = torch.full((1, 1), slot)
+        # Causal: a token sees the copied beginning and what comes before it in its own prompt.
         seen = torch.arange(length)[None, :] <= positions[0][:, None]
-        self._active[slot] = entry
-        try:
-            logits = self._forward(torch.tensor([prompt[start:]]), positions, seen[None, None])
-        except Exception as error:  # one request's failure must not end the others
-            self._fail(slot, error)
-            return
-        self._held[slot] = prompt
-        self._take(slot, logits[0])
+        return self._forward(torch.tensor([prompt[start:]]), positions, seen[None, None])[0]
 
     def _copy_beginning(self, prompt: list[int], slot: int) -> int:
         """Copy the longest beginning of `prompt` that a slot holds; return its length."""
@@ -209,11 +231,24 @@ class Engine:
         return length
 
     def _step(self) -> None:
-        """One more token for every active slot. Free slots below the last one idle along."""
+        """One more token for every active slot."""
         busy = [i for i, active in enumerate(self._active) if active]
+        try:
+            logits = self._next_logits(busy)
+        except Exception as error:  # the pass was for all slots, so all their requests failed
+            self._fail_all(error)
+            return
+        for i in busy:
+            self._held[i].append(self._newest(i))
+            self._take(i, logits[i])
+
+    def _next_logits(self, busy: Sequence[int]) -> Tensor:
+        """Logits (slots, vocabulary) after the newest token of every slot in `busy`."""
+        # The slots of a pass are a slice of the cache, which costs no copy; a choice of slots would copy
+        # every key and value of theirs for every token. So free slots between busy ones idle along.
         count = busy[-1] + 1
         tokens = torch.zeros(count, 1, dtype=torch.long)
-        # An idle slot writes to the last position, which no answer ever reaches.
+        # An idle slot writes to the last position, which no answer ever reaches: what it holds stays good.
         positions = torch.full((count, 1), self.context - 1)
         for i in busy:
             tokens[i, 0] = self._newest(i)
@@ -224,10 +259,7 @@ class Engine:
         window.slots, window.length = slice(0, count), int(positions[busy].max()) + 1
         window.rows = torch.arange(count)[:, None]
         seen = torch.arange(window.length)[None, :] <= positions
-        logits = self._forward(tokens, positions, seen[:, None, None])
-        for i in busy:
-            self._held[i].append(int(tokens[i, 0]))
-            self._take(i, logits[i])
+        return self._forward(tokens, positions, seen[:, None, None])
 
     def _newest(self, slot: int) -> int:
         active = self._active[slot]

@@ -130,7 +130,10 @@ def _to_request(body: ChatRequest, served: Served, default_max_tokens: int) -> R
 
 async def _generate(engine: Engine, request: Request, http: HttpRequest) -> Generation:
     """Wait for the engine; give the request up when its client has gone."""
-    future = engine.submit(request)
+    try:
+        future = engine.submit(request)
+    except RuntimeError as error:
+        raise _Refused(503, "engine", str(error)) from error
     waiting = asyncio.wrap_future(future)
     while not waiting.done():
         await asyncio.wait([waiting], timeout=1.0)

@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import shutil
 import signal
-import urllib.request
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from finetune.base import Base
 from finetune.manifest import Adapter
 from finetune.serving.job import Endpoint, Ready
-from reno_dspy.base.child_server import child_environment, child_server, free_port, url_of
+from reno_dspy.base.child_server import (
+    answers,
+    child_environment,
+    child_server,
+    free_port,
+    url_of,
+)
 from reno_dspy.base.errors import InputError, JobError
 
 # The ranks for which vLLM makes room.
@@ -60,7 +64,7 @@ def serve_vllm(
     try:
         with child_server("vLLM", command, environment=environment) as server:
             address = url_of(host, port)
-            server.wait_until(lambda: _answers(f"{address}/health"))
+            server.wait_until(lambda: answers(f"{address}/health"))
             names = [adapter.name() for adapter in adapters] or [base.name]
             ready([Endpoint(f"{address}/v1", name) for name in names])
             code = server.wait()
@@ -88,9 +92,3 @@ def _command(
         modules = [f"{adapter.name()}={adapter.path}" for adapter in adapters]
         command += ["--enable-lora", "--max-lora-rank", str(room), "--lora-modules", *modules]
     return command
-
-
-def _answers(health: str) -> bool:
-    with suppress(OSError), urllib.request.urlopen(health, timeout=5):
-        return True
-    return False

@@ -15,8 +15,10 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from http.client import HTTPException
 from pathlib import Path
 from typing import IO
 
@@ -24,6 +26,8 @@ from reno_dspy.base.errors import JobError
 
 # How long a server may take to stop by itself before it is killed.
 STOP_SECONDS = 10.0
+# A server that is busy starting may accept a connection and answer late.
+_ASK_SECONDS = 5.0
 _ROOT = Path(__file__).resolve().parents[2]
 _TAIL = 8
 
@@ -47,7 +51,12 @@ def child_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def url_of(host: str, port: int) -> str:
-    """The address of a server without a path; IPv6 hosts stand in brackets (RFC 3986, 3.2.2)."""
+    """The address by which this machine reaches a server, without a path.
+
+    IPv6 hosts stand in brackets (RFC 3986, 3.2.2). A server that listens on every interface is reached by
+    loopback.
+    """
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
@@ -57,6 +66,14 @@ def free_port(host: str) -> int:
         probe.bind((host, 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def answers(url: str) -> bool:
+    """Whether a server answers at `url`, asked directly: no proxy knows the servers of this machine."""
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with suppress(OSError, HTTPException), direct.open(url, timeout=_ASK_SECONDS):
+        return True
+    return False
 
 
 class ChildServer:

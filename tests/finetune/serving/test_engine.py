@@ -128,6 +128,25 @@ def test_closing_fails_what_waits(model: nn.Module) -> None:
         with pytest.raises(RuntimeError, match="stopping"):
             future.result(60)
     assert not engine.is_alive
+    with pytest.raises(RuntimeError, match="stopping"):
+        engine.submit(Request([5, 6], 3))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_engine_whose_loop_breaks_leaves_nobody_waiting(
+    model: nn.Module, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Engine, slot: int, logits: torch.Tensor) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Engine, "_take", broken)
+    engine = Engine(model, {2}, slots=1, context=64)
+    with pytest.raises(RuntimeError, match="stopping"):
+        engine.submit(Request([5, 6], 3)).result(60)
+    with pytest.raises(RuntimeError, match="stopping"):
+        engine.submit(Request([5, 6], 3))
+    assert not engine.is_alive
+    engine.close()
 
 
 def test_what_does_not_fit_is_refused(engine: Engine) -> None:

@@ -8,13 +8,12 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.request
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from reno_dspy.base.child_server import (
+    answers,
     child_environment,
     child_server,
     free_port,
@@ -28,12 +27,6 @@ STUBBORN = (
     "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
     "open(sys.argv[1], 'w').write(str(__import__('os').getpid())); time.sleep(600)"
 )
-
-
-def answers(url: str) -> bool:
-    with suppress(OSError), urllib.request.urlopen(url, timeout=5):
-        return True
-    return False
 
 
 def is_alive(pid: int) -> bool:
@@ -59,16 +52,27 @@ def gone(pid: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
-def test_a_server_answers_at_its_address_and_ends_with_the_body(host: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "::1"])
+def test_a_server_answers_at_its_address_and_ends_with_the_body(
+    host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if host == "::1" and not socket.has_ipv6:
         pytest.skip("no IPv6 here")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # as in a cluster
     port = free_port(host)
     address = url_of(host, port)
     command = python_module("http.server", str(port), "--bind", host, "--directory", str(tmp_path))
     with child_server("The file server", command, log=tmp_path / "log") as server:
         server.wait_until(lambda: answers(address), 60)
     assert not answers(address)
+
+
+def test_an_address_is_one_that_this_machine_can_ask() -> None:
+    assert url_of("node17", 8000) == "http://node17:8000"
+    assert url_of("2001:db8::1", 8000) == "http://[2001:db8::1]:8000"
+    assert url_of("::", 8000) == "http://[::1]:8000"
 
 
 def test_a_server_that_ends_early_is_reported_with_its_last_words(tmp_path: Path) -> None:
