@@ -21,6 +21,8 @@ from torch import Tensor
 from transformers import PreTrainedModel
 from transformers.cache_utils import Cache, DynamicLayer
 
+from finetune.serving.sampling import choose
+
 # Below it, logits divided by the temperature are no numbers any more, and the likeliest token wins anyway.
 _COLDEST = 1e-5
 _STOPPING = "The server is stopping."
@@ -281,8 +283,9 @@ class Engine:
         """Append the next token to the slot's answer, or end it."""
         active = self._active[slot]
         assert active is not None
+        request = active.request
         try:
-            token = _choose(logits, active.request, active.random)
+            token = choose(logits, request.temperature, request.top_p, active.random)
         except Exception as error:  # such as logits that are no numbers
             self._fail(slot, error)
             return
@@ -290,7 +293,7 @@ class Engine:
             self._finish(slot, "stop")
             return
         active.new.append(token)
-        if len(active.new) >= active.request.max_tokens:
+        if len(active.new) >= request.max_tokens:
             self._finish(slot, "length")
         elif active.future.cancelled():
             self._active[slot] = None
@@ -315,13 +318,3 @@ def _common(a: Sequence[int], b: Sequence[int]) -> int:
         if left != right:
             return i
     return min(len(a), len(b))
-
-
-def _choose(logits: Tensor, request: Request, random: torch.Generator | None) -> int:
-    """The next token: the likeliest, or one drawn at the request's temperature within `top_p`."""
-    if random is None:
-        return int(logits.argmax())
-    ordered, tokens = (logits / request.temperature).softmax(-1).sort(descending=True)
-    kept = ordered.cumsum(-1) - ordered < request.top_p
-    drawn = torch.multinomial(ordered * kept, 1, generator=random)
-    return int(tokens[drawn])

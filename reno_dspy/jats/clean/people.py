@@ -14,8 +14,6 @@ from reno_dspy.jats.spans import Span
 _BEHIND = re.compile(r"[\s,;:.&()…]{0,6}(?:ed\w*\.?[\s,;)]{0,3})?")
 _INITIALS = re.compile(r"(?:[^\W\d_a-z]{1,3}[.\s\u00a0'’‐‑-]*){1,5}")
 _ENDS_IN_INITIAL = re.compile(r"(?:^|[\W_])[^\W\d_a-z]\Z")
-# A stop that what follows keeps from being the end of a sentence.
-_WITHIN_SENTENCE = re.compile(r"\.\s*(?:[,;:&(]|[a-zà-ÿа-я])")
 _SUFFIX = (
     r"(?:Jr|JR|Sr|SR|J[uú]nior|J[UÚ]NIOR|Filho|FILHO|Neto|NETO|Sobrinho|SOBRINHO|II|III|IV|2nd|3rd)"
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 import torch
@@ -83,20 +82,22 @@ def test_a_cancelled_request_frees_its_slot(engine: Engine) -> None:
 def test_a_request_that_breaks_fails_alone_and_the_engine_goes_on(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forward, choose = Engine._forward, engine_module._choose
+    forward, choose = Engine._forward, engine_module.choose
 
     def broken_prompt(self: Engine, tokens: torch.Tensor, *rest: torch.Tensor) -> torch.Tensor:
         if 666 in tokens:
             raise RuntimeError("no such piece")
         return forward(self, tokens, *rest)
 
-    def broken_choice(logits: torch.Tensor, request: Request, *rest: Any) -> int:
-        if request.seed == 13:
+    def broken_choice(
+        logits: torch.Tensor, temperature: float, top_p: float, random: torch.Generator | None
+    ) -> int:
+        if random is not None and random.initial_seed() == 13:
             raise RuntimeError("probabilities are no numbers")
-        return choose(logits, request, *rest)
+        return choose(logits, temperature, top_p, random)
 
     monkeypatch.setattr(Engine, "_forward", broken_prompt)
-    monkeypatch.setattr(engine_module, "_choose", broken_choice)
+    monkeypatch.setattr(engine_module, "choose", broken_choice)
     good = engine.submit(Request(prompts()[0], 30))
     # The last one's client leaves while its prompt fails.
     bad = [
