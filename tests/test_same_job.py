@@ -44,11 +44,12 @@ class Job:
 
 
 def row(number: int) -> Row:
+    """Gold calls the volume an issue, so that every reading of it has a wrong value to review."""
     text = f"Ito K. Foxes {number}. J Fict Zool. {1990 + number};{number}:1-9."
     xml = (
         f"<mixed-citation><surname>Ito</surname> <given-names>K</given-names>. <article-title>Foxes "
         f"{number}</article-title>. <source>J Fict Zool</source>. <year>{1990 + number}</year>;"
-        f"<volume>{number}</volume>:<fpage>1</fpage>-<lpage>9</lpage>.</mixed-citation>"
+        f"<issue>{number}</issue>:<fpage>1</fpage>-<lpage>9</lpage>.</mixed-citation>"
     )
     return Row(None, text, xml, "ore", id=str(number), citing_article_id=f"a{number % 7}")
 

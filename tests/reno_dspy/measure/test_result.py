@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -117,8 +118,9 @@ print(shown.output)
 
 def test_a_measure_and_a_field_are_added_in_one_place_each(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", ADDED], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+        [sys.executable, "-c", ADDED], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[3])},
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "Made up" in done.stdout
     for form in ("md", "html", "csv"):
