@@ -16,7 +16,8 @@ VERDICTS = ("right", "wrong", "unclear")
 def read_table(path: Path, columns: frozenset[str]) -> list[dict[str, str]]:
     """The rows of a table of verdicts, by column.
 
-    Raises InputError where it is none: without `id`, `verdict` and `columns`, or with an id twice.
+    Raises InputError if it is not a table of verdicts: a column among `id`, `verdict` and `columns` is
+    missing, or an id occurs twice.
     """
     text = _text(path)
     header = text.partition("\n")[0]
