@@ -37,9 +37,9 @@ from finetune.training.loop import (
     tracked,
     trainer_options,
 )
-from finetune.training.measure import summary
+from finetune.training.measure import scored
 from finetune.training.omissions import Omissions
-from finetune.training.rows import RowsReport, make_lessons
+from finetune.training.rows import RowsReport, lessons_of
 from finetune.training.save_tagger import MODEL_FOLDER, save_tagger
 from finetune.training.tagger import Record, TaggerTrainer, collate
 from finetune.training.targets import NOTHING, Targets, labels_for
@@ -50,8 +50,6 @@ from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
 from reno_dspy.data.dataset import Row
 from reno_dspy.data.lessons import Lesson
-from reno_dspy.measure.metric import compare
-from reno_dspy.systems.repair import as_read
 from reno_dspy.systems.tagger.encoding import Pieces, encode
 from reno_dspy.systems.tagger.labelling import Labeller, Network
 from reno_dspy.systems.tagger.manifest import TOKENIZER, load_tagger
@@ -75,14 +73,7 @@ def train_encoder(
 def _train_or_resume(
     config: FinetuneConfig, base: Base, data: TrainingData, tracker: Tracker, run_dir: RunDir
 ) -> FinetuneResult:
-    lessons, report = make_lessons(
-        data.train.rows,
-        licences=config.licences,
-        complete_only=config.complete_only,
-        noise=config.noise,
-        seed=config.seed,
-    )
-    lessons = [as_read(lesson) for lesson in lessons]
+    lessons, report = lessons_of(data.train.rows, config)
     targets = Targets(labels_for(lessons, _options(config).min_count))
     kept = _vocabulary(lessons, base, config, run_dir)
     pieces = Pieces(run_dir / TOKENIZER)
@@ -140,9 +131,7 @@ def _records(
         for place, target in zip(window.places, of_words, strict=True):
             right[place] = target
         records.append({"input_ids": list(window.ids), "labels": right})
-    if len(records) < len(lessons):
-        report.dropped["too_long"] = len(lessons) - len(records)
-    report.used = len(records)
+    report.leave_out_long(len(records))
     return records
 
 
@@ -189,9 +178,7 @@ def measured(
 ) -> dict[str, float | None]:
     """Field recall and the like of `network` on `rows`, in percent (`finetune.training.measure`)."""
     labeller = Labeller(network, pieces, targets.labels, longest)
-    texts = labeller.annotate([row.plaintext or "" for row in rows])
-    pairs = zip(rows, texts, strict=True)
-    return summary([compare(row.xml, text, plaintext=row.plaintext) for row, text in pairs])
+    return scored(rows, labeller.annotate([row.plaintext or "" for row in rows]))
 
 
 def _finish(

@@ -15,7 +15,7 @@ from programs.prompts import Prompt
 from reno_dspy.base.show import percent
 from reno_dspy.data.dataset import Row
 from reno_dspy.jats.elements import SCORED
-from reno_dspy.measure.metric import CitationScore, compare
+from reno_dspy.measure.metric import compare
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,8 @@ def measure(model: PreTrainedModel, dev: DevSet) -> dict[str, float | None]:
         engine.close()
         model.train(was_training)
     texts = [dev.tokenizer.decode(a.tokens, skip_special_tokens=True) for a in answers]
-    scores = [
-        compare(row.xml, text, plaintext=row.plaintext)
-        for row, text in zip(dev.rows, texts, strict=True)
-    ]
     ended = sum(answer.finish_reason == "stop" for answer in answers)
-    return summary(scores) | {"ended": percent(ended, len(answers))}
+    return scored(dev.rows, texts) | {"ended": percent(ended, len(answers))}
 
 
 def _longest(row: Row, dev: DevSet) -> int:
@@ -73,8 +69,15 @@ def _tokens(row: Row, dev: DevSet) -> list[int]:
     return tokens
 
 
-def summary(scores: Sequence[CitationScore]) -> dict[str, float | None]:
-    """Percentages: `recall` (lenient, all fields together), `recall/FIELD`, `valid_xml`, `fidelity`."""
+def scored(rows: Sequence[Row], texts: Sequence[str]) -> dict[str, float | None]:
+    """The annotations `texts` of `rows`, scored in the paper's profile, in percent.
+
+    `recall` (lenient, all fields together), `recall/FIELD`, `valid_xml`, `fidelity`.
+    """
+    scores = [
+        compare(row.xml, text, plaintext=row.plaintext)
+        for row, text in zip(rows, texts, strict=True)
+    ]
     gold = {name: sum(score.fields[name].gold for score in scores) for name in SCORED}
     right = {name: sum(score.fields[name].lenient for score in scores) for name in SCORED}
     return {

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from finetune.recipe import FinetuneConfig
 from programs.chat_format import render_messages
 from programs.prompts import Prompt
 from reno_dspy.data.dataset import Row
@@ -20,6 +21,7 @@ from reno_dspy.data.lessons import Lesson, lesson_of
 from reno_dspy.data.noise import Noise, add_noise
 from reno_dspy.jats.elements import SCORED
 from reno_dspy.jats.spans import render
+from reno_dspy.systems.repair import as_read
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,12 @@ class RowsReport:
     dropped: Counter[str] = field(default_factory=Counter)
     unplaced: Counter[str] = field(default_factory=Counter)
     cleaned: Counter[str] = field(default_factory=Counter)
+
+    def leave_out_long(self, kept: int) -> None:
+        """Only `kept` of the used rows are short enough; the others count as `too_long`."""
+        if kept < self.used:
+            self.dropped["too_long"] = self.used - kept
+        self.used = kept
 
     def as_dict(self) -> dict[str, Any]:
         """JSON values."""
@@ -104,14 +112,24 @@ def make_lessons(
     return lessons, report
 
 
+def lessons_of(rows: Iterable[Row], config: FinetuneConfig) -> tuple[list[Lesson], RowsReport]:
+    """What `rows` teach a tagger under `config`, as `make_lessons`, in the form it reads references in."""
+    lessons, report = make_lessons(
+        rows,
+        licences=config.licences,
+        complete_only=config.complete_only,
+        noise=config.noise,
+        seed=config.seed,
+    )
+    return [as_read(lesson) for lesson in lessons], report
+
+
 def drop_long(
     rows: Sequence[TrainingRow], tokenizer: Any, max_length: int, report: RowsReport
 ) -> list[TrainingRow]:
     """The rows of at most `max_length` tokens. Nothing is cut; longer rows count as `too_long`."""
     kept = [row for row in rows if length_of(row, tokenizer) <= max_length]
-    if len(kept) < len(rows):
-        report.dropped["too_long"] = len(rows) - len(kept)
-    report.used = len(kept)
+    report.leave_out_long(len(kept))
     return kept
 
 

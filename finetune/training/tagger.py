@@ -38,9 +38,9 @@ from finetune.training.loop import (
     tracked,
     trainer_options,
 )
-from finetune.training.measure import summary
+from finetune.training.measure import scored
 from finetune.training.order import OrderedTrainer
-from finetune.training.rows import RowsReport, make_lessons
+from finetune.training.rows import RowsReport, lessons_of
 from finetune.training.save import ADAPTER, save_adapter
 from finetune.training.targets import NOTHING, Targets, labels_for
 from reno_dspy.base.errors import InputError
@@ -49,8 +49,6 @@ from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
 from reno_dspy.data.dataset import Row
 from reno_dspy.data.lessons import Lesson
-from reno_dspy.measure.metric import compare
-from reno_dspy.systems.repair import as_read
 
 # Token ids and targets of one reference.
 Record = dict[str, list[int]]
@@ -65,14 +63,7 @@ def train_tagger(
     """
     base = resolve_base(config.base)
     with opened(config, base, data, None, fresh=fresh) as run_dir:
-        lessons, report = make_lessons(
-            data.train.rows,
-            licences=config.licences,
-            complete_only=config.complete_only,
-            noise=config.noise,
-            seed=config.seed,
-        )
-        lessons = [as_read(lesson) for lesson in lessons]
+        lessons, report = lessons_of(data.train.rows, config)
         assert config.tagger
         targets = Targets(labels_for(lessons, config.tagger.min_count))
         tokenizer = load_tokenizer(base)
@@ -126,11 +117,7 @@ def _train(
         annotator = Annotator(model.eval(), tokenizer, names, options)
         texts = annotator.annotate([row.plaintext or "" for row in dev])
         model.train(was_training)
-        scores = [
-            compare(row.xml, text, plaintext=row.plaintext)
-            for row, text in zip(dev, texts, strict=True)
-        ]
-        return summary(scores)
+        return scored(dev, texts)
 
     with old_names_allowed():
         run_trainer(trainer, config, len(records), measure if dev else None, run_dir, run)
@@ -156,9 +143,7 @@ def _records(
         right[-1] = targets.of_type(lesson.publication_type)
         if len(encoded.ids) <= config.max_length:
             records.append({"input_ids": list(encoded.ids), "labels": right})
-    if len(records) < len(lessons):
-        report.dropped["too_long"] = len(lessons) - len(records)
-    report.used = len(records)
+    report.leave_out_long(len(records))
     return records
 
 

@@ -86,4 +86,5 @@ SHARES = (
 )
 # The shares that two runs are compared by.
 COMPARED = tuple(share for share in SHARES if share.compared)
-PEOPLE, WHOLE = (share.name for share in COMPARED)
+# Those that others name.
+PEOPLE, WHOLE, *_ = (share.name for share in COMPARED)

@@ -105,14 +105,15 @@ class Grobid:
         """Annotate references; what GROBID cannot answer is an error row."""
         lines = [collapse(reference) for reference in references]
         async with httpx.AsyncClient(timeout=self._timeout_s, verify=self._ssl) as client:
-            if len(lines) > 1:
-                try:
-                    return await self._complete(client, lines)
-                except Unreachable as failure:
-                    return [Completion("", error=str(failure)) for _ in lines]
-                except (RequestFailed, MalformedXml, ValueError):
-                    pass  # One by one, to find out which reference is to blame.
-            return await self._complete_each(client, lines)
+            if len(lines) < 2:
+                return await self._complete_each(client, lines)
+            try:
+                return await self._complete(client, lines)
+            except Unreachable as failure:
+                return [Completion("", error=str(failure)) for _ in lines]
+            except (RequestFailed, MalformedXml, ValueError):
+                # One reference can spoil the answer to all: alone, each has its own answer or error.
+                return await self._complete_each(client, lines)
 
     async def _complete(
         self, client: httpx.AsyncClient, references: Sequence[str]
