@@ -139,26 +139,28 @@ def _check_locale(config: SynthesizeConfig, locales: Locales) -> None:
 def _items(config: SynthesizeConfig) -> tuple[list[Item], Counter[str]]:
     """The items to render: those that no reference of `config.exclude` cites."""
     items, left_out = read_items(config.metadata, config.licences)
-    if config.exclude:
-        apart = held_apart(config.exclude)
-        kept = [item for item in items if item not in apart]
-        left_out["held_apart"] += len(items) - len(kept)
-        items = kept
-    if not items:
+    apart = held_apart(config.exclude)
+    kept = [item for item in items if item not in apart]
+    left_out["held_apart"] += len(items) - len(kept)
+    if not (items := kept):
         raise InputError("No item is left: all are works of --exclude.")
     if config.add:
-        cited = HeldApart(_real(config)["train"])
+        cited = HeldApart(_real(config, apart)["train"])
         items = [replace(item, taught=item.taught or item in cited) for item in items]
     return items, left_out
 
 
-def _real(config: SynthesizeConfig) -> dict[str, list[Row]]:
-    """The real rows to add, by split: train and dev of a data set, a file whole."""
+def _real(config: SynthesizeConfig, apart: HeldApart) -> dict[str, list[Row]]:
+    """The real rows to add, by split, but those that cite a work in `apart`.
+
+    Of a data set, train and dev are added; a file is added whole.
+    """
     rows: dict[str, list[Row]] = {"train": [], "dev": []}
     for source in config.add:
         for split in splits_of(source) or (None,):
             if split != "test":
-                rows[split or "train"] += load(source, split).rows
+                found = load(source, split).rows
+                rows[split or "train"] += [row for row in found if not apart.cited_by(row)]
     return rows
 
 
@@ -255,7 +257,7 @@ def _save(config: SynthesizeConfig, rows: Rows, left_out: Counter[str], engine: 
         splits[record["split"]].append(to_row(record, record["id"]))
     filled = {name: made for name, made in splits.items() if made}
     text = card(config, filled, rows.dropped, left_out)
-    for split, real in _real(config).items():
+    for split, real in _real(config, held_apart(config.exclude)).items():
         if real:
             filled[split] = [*filled.get(split, []), *real]
     manifest = {

@@ -31,8 +31,9 @@ class HeldApart:
         texts: list[str] = []
         for row in rows:
             self._titles |= _titles(row.xml)
-            self._dois |= {_doi(d) for d in _DOI.findall(f"{row.plaintext} {row.xml}")}
+            self._dois |= _dois(row)
             texts.append(_key(row.plaintext or ""))
+        self._whole = frozenset(texts) - {""}
         self._texts = "\n".join(texts)
 
     def __contains__(self, item: Item) -> bool:
@@ -41,6 +42,14 @@ class HeldApart:
         if key in self._titles or _doi(item.csl.get("DOI", "")) in self._dois:
             return True
         return len(key) >= _LONG and key in self._texts
+
+    def cited_by(self, row: Row) -> bool:
+        """Whether the reference `row` cites one of these works."""
+        return bool(
+            self._titles & _titles(row.xml)
+            or self._dois & _dois(row)
+            or _key(row.plaintext or "") in self._whole
+        )
 
 
 def held_apart(sources: Sequence[str]) -> HeldApart:
@@ -72,6 +81,10 @@ def _titles(xml: str) -> set[str]:
         return set()
     works = [value for name in _TITLES for value in found[name]] or list(found["source"])
     return {key for value in works if (key := _key(value))}
+
+
+def _dois(row: Row) -> set[str]:
+    return {_doi(found) for found in _DOI.findall(f"{row.plaintext} {row.xml}")}
 
 
 def _key(text: str) -> str:

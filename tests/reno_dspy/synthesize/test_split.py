@@ -36,6 +36,20 @@ def test_works_of_excluded_references_are_known() -> None:
     assert item("Something else") not in apart
 
 
+def reference(plaintext: str, title: str = "") -> Row:
+    xml = f"<mixed-citation><article-title>{title}</article-title></mixed-citation>"
+    return Row(None, plaintext, xml, "train")
+
+
+def test_references_that_cite_these_works_are_known() -> None:
+    apart = HeldApart([ROW])
+    assert apart.cited_by(reference("Veldt, A. (2001) Paper tides", "Paper tides"))
+    assert apart.cited_by(reference("https://doi.org/10.1000/abc.1."))
+    assert apart.cited_by(reference((ROW.plaintext or "").upper()))
+    assert not apart.cited_by(reference("Veldt, A. (2002) Paper moons. J Fict.", "Paper moons"))
+    assert not HeldApart([reference("")]).cited_by(reference(""))
+
+
 @given(st.text(min_size=1))
 def test_a_work_is_on_one_side_whatever_else_there_is(title: str) -> None:
     assert side_of(title, 0.05, 0.05) == side_of(title, 0.05, 0.05)
