@@ -19,6 +19,7 @@ from typing import Any
 from finetune.e5 import E5, check_file, convert_e5, e5_file
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import cache_dir, sha256_file, write_text
+from reno_dspy.data.hub import is_hub_id
 
 EMBEDDED = "smollm2-135m"
 TINY = "tiny"
@@ -171,7 +172,7 @@ def _cached(name: str, make: Callable[[Path], None]) -> Path:
 
 
 def _from_hub(name: str) -> Base:
-    if name.count("/") != 1 or name.startswith((".", "/", "~")):
+    if not is_hub_id(name):
         raise InputError(
             f"No base model {name!r}: neither {EMBEDDED!r}, nor a directory here, nor a hub id "
             "(OWNER/NAME)."

@@ -27,8 +27,6 @@ from tracking.environment import about, versions
 
 Event = dict[str, Any]
 JOURNAL = "tracking.jsonl"
-# What the stores know of it: how many events were sent, and the ids of its runs.
-STATE = "tracking.json"
 
 
 class Journal:

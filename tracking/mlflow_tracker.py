@@ -1,7 +1,7 @@
 """The tracker that writes to MLflow (`reno_dspy.base.tracker.Tracker`).
 
 Every job passes it to what it runs; nothing else in the project writes runs. Run ids are explicit
-everywhere: there is no global active run that threads could confuse. What a job tells goes to the
+everywhere: there is no global active run that threads could confuse. What a job logs goes to the
 journal in the run directory first and from there to the store; sending an event twice changes nothing,
 so a store that comes back late, or a `kill -9` in between, leaves nothing out and nothing double.
 """
@@ -46,6 +46,8 @@ class MlflowTracker:
             try:
                 # One thread sends, in order, so that the job does not wait for the store.
                 with ThreadPoolExecutor(1, "tracking") as thread:
+                    # What an earlier session was killed before it could send.
+                    thread.submit(sender.send)
                     journal.on_event = lambda: thread.submit(sender.send)
                     journal.run_id = lambda run: thread.submit(sender.run_id, run).result()
                     with open_run(journal, job, name, config) as run:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reno_dspy.base.errors import InputError, JobError
-from tracking.store import open_client, open_existing, public_uri, store_uri
+from tracking.store import as_mlflows_own, open_client, open_existing, public_uri, store_uri
 
 SCHEME = "prompts:/"
 _REFERENCE = "{{reference}}"
@@ -27,11 +27,7 @@ def register_prompt(
     `messages` are those that ask about the reference `{{reference}}`. A prompt of the same name and
     digest keeps its version. Raises JobError when the store cannot be written.
     """
-    import mlflow
-
     name = re.sub(r"[^\w.-]+", "-", name)  # all that a name may hold
-    # The link to the run is made in MLflow's global store, whatever the client's own is.
-    mlflow.set_tracking_uri(store_uri())
     try:
         client = open_client()
         known = client.search_prompt_versions(name) if client.get_prompt(name) else []
@@ -40,7 +36,9 @@ def register_prompt(
             name, [dict(m) for m in messages], commit_message=note, tags={"digest": digest}
         )  # fmt: skip
         if run_id is not None:
-            client.link_prompt_version_to_run(run_id, version)
+            # Made in MLflow's global store, whatever the client's own is.
+            with as_mlflows_own():
+                client.link_prompt_version_to_run(run_id, version)
     except Exception as error:  # an MLflow store fails in many ways; to the user they are one
         raise JobError(
             f"The prompt could not be registered in {public_uri(store_uri())} ({error})."

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from reno_dspy.base.errors import InputError
-from tracking.journal import STATE
+from tracking.sent import read_sent
 from tracking.store import experiment_ids, public_uri, store_uri
 
 if TYPE_CHECKING:
@@ -68,23 +68,13 @@ def find_run(client: MlflowClient, name: str, job: str | None = None) -> Run:
 
 def run_id_of(run_dir: Path) -> str | None:
     """The id that the current store gave to a run directory; None when it has none."""
-    found = _state(run_dir).get("runs", {}).get("")
-    return str(found) if found else None
+    return read_sent(run_dir, store_uri()).runs.get("")
 
 
 def link_of(run_dir: Path) -> str | None:
     """The address of a run directory's run inside the MLflow UI; None when it has none."""
     run = run_id_of(run_dir)
-    return run and _link(_state(run_dir)["experiment"], run)
-
-
-def _state(run_dir: Path) -> dict[str, Any]:
-    path = run_dir / STATE
-    if not path.is_file():
-        return {}
-    stores: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    found: dict[str, Any] = stores.get(public_uri(store_uri()), {})
-    return found
+    return run and _link(read_sent(run_dir, store_uri()).experiment, run)
 
 
 def is_nested(run: Run) -> bool:

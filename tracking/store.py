@@ -9,27 +9,33 @@ from __future__ import annotations
 import logging
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reno_dspy.base.errors import InputError, JobError
-from tracking.local_store import create, database_of
+from tracking.local_store import create, database_of, follow
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
 
+_URI = "MLFLOW_TRACKING_URI"
 FOLDER = "mlruns"
 PREFIX = "reno/"
 
 # The UI's views for runs and metrics, not those for chat agents.
 _TRAINING_VIEW = {"mlflow.experimentKind": "custom_model_development"}
 
+# How long a server may take for one answer; less for the first one, which says whether it is there.
+_TIMEOUT = "MLFLOW_HTTP_REQUEST_TIMEOUT"
+_FIRST_SECONDS = 8
 # A dead server must cost a job seconds, not MLflow's default of several minutes.
 _DEFAULTS = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
     "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
-    "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
+    _TIMEOUT: "20",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
     "GIT_PYTHON_REFRESH": "quiet",
@@ -38,7 +44,7 @@ _DEFAULTS = {
 
 def store_uri() -> str:
     """The URI of the store: MLFLOW_TRACKING_URI, else SQLite in `mlruns/` of the working directory."""
-    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{Path.cwd() / FOLDER / 'mlflow.db'}"
+    return os.environ.get(_URI) or f"sqlite:///{Path.cwd() / FOLDER / 'mlflow.db'}"
 
 
 def public_uri(uri: str) -> str:
@@ -60,8 +66,8 @@ def artifact_root(uri: str) -> Path | None:
 def open_client(uri: str | None = None) -> MlflowClient:
     """A client of the store at `uri` (default: `store_uri()`); a new local store is created.
 
-    Raises JobError, in one sentence, when a local store can be neither created nor opened, or a server
-    does not answer.
+    A local store whose folder was moved is told where its files are now. Raises JobError, in one sentence,
+    when a local store can be neither created nor opened, or a server does not answer.
     """
     prepare_environment()
     from mlflow.tracking import MlflowClient
@@ -72,13 +78,31 @@ def open_client(uri: str | None = None) -> MlflowClient:
         if database:
             create(database, database.parent / "artifacts")
         client = MlflowClient(tracking_uri=uri, registry_uri=uri)
-        client.search_experiments(max_results=1)
+        with _impatient():
+            client.search_experiments(max_results=1)
+        if database:
+            follow(database, database.parent / "artifacts")
     except Exception as error:  # MLflow has one exception for all, and lets others through
-        raise JobError(f"{cannot_reach(uri, error)} {_advice(uri)}") from error
+        raise JobError(f"{cannot_reach(uri, error)} {_advice(uri, str(error))}") from error
     return client
 
 
-def _advice(uri: str) -> str:
+@contextmanager
+def _impatient() -> Iterator[None]:
+    """Let MLflow's next request wait less for its answer."""
+    usual = os.environ[_TIMEOUT]
+    os.environ[_TIMEOUT] = str(min(_FIRST_SECONDS, int(usual)))
+    try:
+        yield
+    finally:
+        os.environ[_TIMEOUT] = usual
+
+
+def _advice(uri: str, error: str) -> str:
+    if "mlflow db upgrade" in error:
+        return (
+            f"It is of an earlier MLflow: copy it, then run `mlflow db upgrade {public_uri(uri)}`."
+        )
     if is_remote(uri):
         return "Check that the server is up."
     if not database_of(uri):
@@ -117,6 +141,25 @@ def prepare_environment() -> None:
         os.environ.setdefault(name, value)
     for name in ("alembic", "mlflow.store.db.utils", "mlflow.tracking.fluent"):
         logging.getLogger(name).setLevel(logging.ERROR)
+
+
+@contextmanager
+def as_mlflows_own() -> Iterator[None]:
+    """Let MLflow's own functions use our store inside: some have no client, and read a global setting.
+
+    Setting that also sets the environment, which is put back.
+    """
+    import mlflow
+
+    chosen, setting = os.environ.get(_URI), mlflow.get_tracking_uri()
+    mlflow.set_tracking_uri(store_uri())
+    try:
+        yield
+    finally:
+        mlflow.set_tracking_uri(setting)
+        os.environ.pop(_URI, None)
+        if chosen is not None:
+            os.environ[_URI] = chosen
 
 
 def experiment_id(client: MlflowClient, job: str) -> str:

@@ -14,14 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reno_dspy.base.errors import InputError, JobError
+from reno_dspy.base.errors import InputError, JobError, RenoError
 from reno_dspy.base.jsonl import JsonlLog
 from reno_dspy.base.progress import bar
 from reno_dspy.base.rundir import read_config
 from reno_dspy.measure.files import PREDICTIONS
 from reno_dspy.measure.metric import PROFILES, CitationScore, compare
 from tracking.runs import run_id_of
-from tracking.store import open_existing, store_uri
+from tracking.store import as_mlflows_own, cannot_reach, open_existing, store_uri
 
 ROW = "reno.row"
 # Reference -> the messages that the LM was asked with.
@@ -32,33 +32,39 @@ def log_traces(run_dir: Path, count: int | None, render: Render | None = None) -
     """Write traces of the first `count` references (None: all) of a tracked evaluation.
 
     `render` gives the prompt of a reference, where it is known. What is traced already is left out;
-    returns how many were written. Raises InputError for a directory that is no tracked evaluation.
+    returns how many were written. Raises InputError for a directory that is no evaluation in the store,
+    JobError when the store fails.
     """
     run_id = run_id_of(run_dir)
     records = JsonlLog(run_dir / PREDICTIONS).read()
-    if run_id is None or not records:
+    if not records:
+        raise InputError(f"{run_dir} holds no evaluation (no {PREDICTIONS}).")
+    if run_id is None:
         raise InputError(
-            f"{run_dir} is no evaluation in this MLflow store. `reno runs log {run_dir}` writes one "
-            "that was made without tracking."
+            f"{run_dir} is not in this MLflow store: `reno runs log {run_dir}` writes it there, then "
+            f"`reno runs trace {run_dir}` its traces."
         )
+    try:
+        return _log_traces(run_dir, run_id, records[:count], render)
+    except RenoError:
+        raise
+    except Exception as error:  # an MLflow store fails in many ways; to the user they are one
+        raise JobError(f"{cannot_reach(store_uri(), error)} Try again when it is back.") from error
+
+
+def _log_traces(
+    run_dir: Path, run_id: str, records: Sequence[Mapping[str, Any]], render: Render | None
+) -> int:
     profile = str(read_config(run_dir)["config"].get("profile", "paper"))
     experiment = str(open_existing().get_run(run_id).info.experiment_id)
     done = _traced(experiment, run_id)
-    _write_where_we_read()
-    pending = [record for record in records[:count] if record["index"] not in done]
-    with bar("traces", len(pending)) as progress:
+    pending = [record for record in records if record["index"] not in done]
+    os.environ["MLFLOW_ENABLE_ASYNC_TRACE_LOGGING"] = "false"  # a lost trace must not go unseen
+    with as_mlflows_own(), bar("traces", len(pending)) as progress:
         for record in pending:
             _write(record, profile, experiment, run_id, render)
             progress.advance()
     return len(pending)
-
-
-def _write_where_we_read() -> None:
-    """MLflow's tracing has no client of its own: it takes the store from global settings."""
-    os.environ["MLFLOW_ENABLE_ASYNC_TRACE_LOGGING"] = "false"  # a lost trace must not go unseen
-    import mlflow
-
-    mlflow.set_tracking_uri(store_uri())
 
 
 def _traced(experiment: str, run_id: str) -> set[int]:

@@ -1,13 +1,24 @@
-"""Publish a data set on a Hugging Face hub (`$HF_ENDPOINT`, `$HF_TOKEN` or `hf auth login`)."""
+"""The ids of a Hugging Face hub, and publishing a data set there.
+
+The hub is that of `$HF_ENDPOINT`; `$HF_TOKEN` or `hf auth login` open what is private.
+"""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from reno_dspy.base.errors import JobError
 
 # What is published: the data, the card, the manifest and the pictures, not the stages.
 _PUBLISHED = ("data/*.parquet", "README.md", "manifest.json", "*.png")
+
+_HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
+
+
+def is_hub_id(name: str) -> bool:
+    """Whether `name` can be an id of the hub (OWNER/NAME), and not a path that does not exist."""
+    return _HUB_ID.fullmatch(name) is not None
 
 
 def push_to_hub(folder: Path, repo: str, digest: str) -> str:

@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.extras import require
+from reno_dspy.data.hub import is_hub_id
 
 MANIFEST = "manifest.json"
 SPLITS = ("train", "dev", "test")
@@ -217,7 +218,7 @@ def _read_saved(folder: Path) -> Iterator[Record]:
 
 
 def _hub(name: str) -> Source:
-    if name.count("/") != 1 or name.startswith((".", "/", "~")):
+    if not is_hub_id(name):
         raise InputError(f"{name} does not exist (no such file or directory).")
     require("hub", f"--data {name}")
     import datasets

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
+import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,9 +18,12 @@ from click.testing import CliRunner
 from reno_dspy.base.child_server import child_environment
 from reno_dspy.base.errors import JobError
 from reno_dspy.cli.main import group
+from tests.tracking.evaluations import evaluate_scripted
 from tracking.environment import PROCESS
-from tracking.runs import all_runs
+from tracking.mlflow_tracker import MlflowTracker
+from tracking.runs import all_runs, run_id_of
 from tracking.store import experiment_id, open_client
+from tracking.traces import log_traces
 
 FIRST_RUN = (
     "import sys; from tracking.store import experiment_id, open_client; "
@@ -67,6 +74,58 @@ def test_a_store_that_cannot_be_opened_is_named_in_a_sentence(
     assert str(database) in str(error)
     assert "move the file away" in str(error)
     assert "\n" not in str(error)
+
+
+def test_a_store_of_an_earlier_mlflow_says_how_it_is_brought_up_to_date(store: str) -> None:
+    with closing(sqlite3.connect(store.removeprefix("sqlite:///"))) as database, database:
+        database.execute("UPDATE alembic_version SET version_num = '1bd49d398cd2'")
+    with pytest.raises(JobError, match=f"mlflow db upgrade {store}") as caught:
+        open_client(store)
+    assert "move the file away" not in str(caught.value)
+
+
+@pytest.mark.parametrize("how", ["moved", "copied"])
+def test_a_store_finds_its_files_where_its_folder_is_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """Old runs, new runs and their traces; the place that it was copied from is left alone."""
+    old, new = tmp_path / "old project", tmp_path / "new"
+    old.mkdir()
+    monkeypatch.chdir(old)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    evaluate_scripted(old / "runs" / "one", MlflowTracker(), "one")
+    log_traces(old / "runs" / "one", 1)
+    run_id = str(run_id_of(old / "runs" / "one"))
+    before = {path.relative_to(old) for path in old.rglob("*")}
+    if how == "moved":
+        old.rename(new)
+    else:
+        shutil.copytree(old, new)
+    monkeypatch.chdir(new)
+    assert run_id_of(new / "runs" / "one") == run_id
+    evaluate_scripted(new / "runs" / "one", MlflowTracker(), "one")  # finished: all stays as it is
+    evaluate_scripted(new / "runs" / "two", MlflowTracker(), "two")
+    client = open_client()
+    for run in all_runs(client, ("evaluate",)):
+        kept = Path(client.download_artifacts(run.info.run_id, "report.json", str(tmp_path)))
+        assert json.loads(kept.read_text())["system"] in str(run.info.run_name)
+        assert run.info.artifact_uri.startswith(f"file://{new}/mlruns/artifacts/evaluate/")
+    experiment = client.get_run(run_id).info.experiment_id
+    [trace] = client.search_traces(locations=[experiment], run_id=run_id)
+    assert trace.data.spans
+    if how == "copied":
+        assert {path.relative_to(old) for path in old.rglob("*")} == before
+    else:
+        assert not old.exists()
+
+
+def test_artifacts_that_were_put_elsewhere_stay_there(store: str, tmp_path: Path) -> None:
+    client = open_client(store)
+    chosen = tmp_path / "elsewhere" / "evaluate"
+    chosen.mkdir(parents=True)
+    client.create_experiment("reno/evaluate", artifact_location=chosen.as_uri())
+    again = open_client(store).get_experiment_by_name("reno/evaluate")
+    assert again.artifact_location == chosen.as_uri()
 
 
 def test_runs_of_other_hosts_are_left_with_the_reason_and_closed_by_name(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
+import socketserver
 import subprocess
 import sys
 import threading
@@ -189,6 +192,83 @@ def test_a_run_killed_hard_is_continued_not_duplicated(store: str, tmp_path: Pat
     [found] = all_runs(client, "k")
     assert found.info.status == "FINISHED"
     assert len(client.get_metric_history(found.info.run_id, "done")) == 2
+
+
+@pytest.mark.parametrize("tracked_before", [True, False])
+def test_a_run_whose_end_was_not_sent_is_completed_by_the_same_job(
+    store: str, tmp_path: Path, *, tracked_before: bool
+) -> None:
+    """As after a kill between the end of a job and its tracking, or after a server was away."""
+    tracker = JournalTracker()
+    if tracked_before:
+        with MlflowTracker(store).start("a12", "n", run_dir=tmp_path, config={}) as run:
+            run.metrics({"early": 1.0})
+        open_client(store).update_run(str(run.id), status="RUNNING")
+        state = json.loads((tmp_path / "tracking.json").read_text())
+        for known in state.values():
+            known["sent"] -= 2  # the last metric and the end
+        (tmp_path / "tracking.json").write_text(json.dumps(state))
+    else:
+        with tracker.start("a12", "n", run_dir=tmp_path, config={}) as made:
+            made.metrics({"early": 1.0})
+    with MlflowTracker(store).start("a12", "n", run_dir=tmp_path, config={}):
+        pass
+    [found] = all_runs(open_client(store), "a12")
+    assert found.info.status == "FINISHED"
+    assert found.data.metrics["early"] == 1.0
+    assert found.data.metrics["wall_s"] >= 0
+
+
+@pytest.mark.parametrize("how", ["deleted", "another store"])
+def test_a_run_that_its_store_does_not_have_is_written_anew(
+    empty_store: Path, store: str, tmp_path: Path, how: str
+) -> None:
+    """By the same job and by `reno runs log`, whatever the run directory remembers."""
+    out = tmp_path / "run"
+    with MlflowTracker(store).start("anew", "n", run_dir=out, config={}) as run:
+        run.metrics(METRICS)
+        with run.child("c") as child:
+            child.metrics({"dev": 1.0}, step=3)
+    first = str(run.id)
+    if how == "deleted":
+        open_client(store).delete_run(first)
+    else:  # moved away, as the message on a broken store advises
+        shutil.copy(empty_store, store.removeprefix("sqlite:///"))
+    second = log_run_dir(out, store)
+    assert second != first
+    runs = {run.info.run_name: run for run in all_runs(open_client(store), "anew")}
+    assert METRICS.items() <= runs["n"].data.metrics.items()
+    assert runs["c"].data.tags["mlflow.parentRunId"] == second
+    assert {run.info.status for run in runs.values()} == {"FINISHED"}
+
+
+class Silent(socketserver.StreamRequestHandler):
+    """A server that takes every request and answers none."""
+
+    def handle(self) -> None:
+        """Wait until the client gives up."""
+        self.rfile.read()
+
+
+def test_a_server_that_hangs_is_given_up_soon_and_reported_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tracking.store._FIRST_SECONDS", 1)
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "3600")
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Silent) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        uri = f"http://127.0.0.1:{server.server_address[1]}"
+        with MlflowTracker(uri).start("hang", "n", run_dir=tmp_path, config={}) as run:
+            run.metrics(METRICS)
+            said = ""
+            while "cannot be used" not in said:  # while the job is still going on
+                time.sleep(0.05)
+                said += capsys.readouterr().err
+            run.metrics({"late": 1.0})
+        server.shutdown()
+    assert (said + capsys.readouterr().err).count("cannot be used") == 1
+    assert os.environ["MLFLOW_HTTP_REQUEST_TIMEOUT"] == "3600"
 
 
 def test_threads_write_to_their_own_child(store: str, tmp_path: Path) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
-import mlflow
 import pytest
 
 from programs.chat_format import render_messages
@@ -20,7 +20,6 @@ def test_a_prompt_is_registered_linked_and_read_back(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    before = mlflow.get_tracking_uri()
     (tmp_path / "mlruns").mkdir()
     shutil.copy(empty_store, tmp_path / "mlruns" / "mlflow.db")
     prompt = load("two-shot")
@@ -33,4 +32,4 @@ def test_a_prompt_is_registered_linked_and_read_back(
     assert [demo["reference"] for demo in found["demos"]] == [d.reference for d in prompt.demos]
     with pytest.raises(InputError, match="No prompt"):
         load_prompt("prompts:/none/1")
-    mlflow.set_tracking_uri(before)
+    assert "MLFLOW_TRACKING_URI" not in os.environ

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from mlflow.entities import Trace
 
 from reno_dspy.base.errors import InputError
+from reno_dspy.cli.main import group
 from reno_dspy.measure.metric import compare
 from tests.tracking.evaluations import evaluate_scripted
 from tracking.journal import JournalTracker
@@ -16,6 +19,8 @@ from tracking.mlflow_tracker import MlflowTracker
 from tracking.runs import run_id_of
 from tracking.store import open_client
 from tracking.traces import ROW, field_hits, log_traces
+
+GOLD = "<mixed-citation><surname>A</surname><surname>B</surname><year>1999</year></mixed-citation>"
 
 
 def traces_of(run_id: str) -> list[Trace]:
@@ -59,10 +64,31 @@ def test_untracked_runs_are_refused(
         log_traces(tmp_path / "run", 3)
 
 
+@pytest.mark.parametrize("lost", ["before", "after"])
+def test_a_store_that_is_away_leaves_the_evaluation_with_its_report(
+    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    """Lost before the run was written, or only when its traces are."""
+    dead = "http://127.0.0.1:9"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", dead if lost == "before" else store)
+    if lost == "after":
+        monkeypatch.setattr("tracking.traces._write", _lose_connection)
+    data = tmp_path / "data.jsonl"
+    data.write_text(json.dumps({"plaintext": "A B. 1999.", "xml": GOLD}) + "\n")
+    out = tmp_path / "run"
+    arguments = ["evaluate", "--system", "crf", "--data", str(data), "--out", str(out)]
+    done = CliRunner().invoke(group, [*arguments, "--trace", "all"], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert (out / "report.json").exists()
+    assert done.output.count("No traces were written") == 1
+    assert ("reno runs trace" in done.output) == (lost == "before")
+
+
+def _lose_connection(*arguments: object) -> None:
+    raise ConnectionError("the server is gone")
+
+
 def test_hits_name_what_was_missed_and_wrong() -> None:
-    gold = (
-        "<mixed-citation><surname>A</surname><surname>B</surname><year>1999</year></mixed-citation>"
-    )
     answer = "<mixed-citation><surname>A</surname><year>2000</year></mixed-citation>"
-    hits = field_hits(compare(gold, answer))
+    hits = field_hits(compare(GOLD, answer))
     assert hits == {"surname": "1/2; missed 'B'", "year": "0/1; missed '1999'; wrong '2000'"}

@@ -65,7 +65,7 @@ class Ending(Scripted):
     """A system during whose third call the tracking server is ended."""
 
     def __init__(self, ui: Ui) -> None:
-        super().__init__("midway", made_up_rows(40), 0.2, 0.1)
+        super().__init__("midway", made_up_rows(40), 0.2, 0.1, "Tag it.")
         self._ui = ui
         self._calls = 0
         self._lock = threading.Lock()
