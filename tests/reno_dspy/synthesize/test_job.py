@@ -146,6 +146,22 @@ def test_real_rows_are_added_and_what_they_cite_is_not_measured_on(
     assert not measured & taught
 
 
+def test_added_rows_that_cite_excluded_works_are_left_out(engine: Engine, tmp_path: Path) -> None:
+    xml = "<mixed-citation><article-title>{}</article-title></mixed-citation>"
+    real, measured = tmp_path / "real.jsonl", tmp_path / "measured.jsonl"
+    lines = [
+        json.dumps({"plaintext": title, "xml": xml.format(title), "source": "ours"}) + "\n"
+        for title in ("How moss counts", "Why fog hums")
+    ]
+    real.write_text("".join(lines), encoding="utf-8")
+    measured.write_text(lines[0].replace("How", "HOW"), encoding="utf-8")
+    out = tmp_path / "out"
+    options = config(out, add=(str(real),), exclude=(str(measured),), noise={})
+    synthesize(options, NullTracker())
+    ours = [row.plaintext for row in load(str(out), "train").rows if row.source == "ours"]
+    assert ours == ["Why fog hums"]
+
+
 HOUSE = """<?xml version="1.0" encoding="utf-8"?>
 <style xmlns="http://purl.org/net/xbiblio/csl" class="in-text" version="1.0" default-locale="en-US">
   <info><title>House</title><id>http://house.example/style</id><updated>2026-01-01T00:00:00+00:00</updated></info>
