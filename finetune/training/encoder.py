@@ -11,7 +11,7 @@ resumes from its last checkpoint.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from finetune.cpu import halve_trained_linears, has_bfloat16
 from finetune.recipe import EncoderOptions, FinetuneConfig
 from finetune.training.callbacks import BEST, best_of
 from finetune.training.data import TrainingData
+from finetune.training.export import Ranges
 from finetune.training.loop import (
     CHECKPOINTS,
     FinetuneResult,
@@ -39,6 +40,7 @@ from finetune.training.loop import (
 )
 from finetune.training.measure import scored
 from finetune.training.omissions import Omissions
+from finetune.training.ranges import input_ranges
 from finetune.training.rows import RowsReport, lessons_of
 from finetune.training.save_tagger import MODEL_FOLDER, save_tagger
 from finetune.training.tagger import Record, TaggerTrainer, collate
@@ -49,11 +51,15 @@ from reno_dspy.base.files import write_json, write_text
 from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
 from reno_dspy.data.dataset import Row
+from reno_dspy.data.draw import draw
 from reno_dspy.data.lessons import Lesson
 from reno_dspy.systems.tagger.encoding import Pieces, encode
 from reno_dspy.systems.tagger.labelling import Labeller, Network
 from reno_dspy.systems.tagger.manifest import TOKENIZER, load_tagger
 from reno_dspy.systems.tagger.model import OnnxNetwork
+
+# References whose values decide how activations are rounded.
+_SAMPLE = 1_024
 
 
 def train_encoder(
@@ -86,7 +92,8 @@ def _train_or_resume(
             weights = _train(
                 config, base, kept, records, targets, pieces, data.dev.rows, run_dir, run
             )
-            _finish(weights, config, base, data, report, targets, pieces, run_dir)
+            ranges = input_ranges(weights, _sample(records, pieces, config.seed))
+            _finish(weights, ranges, config, base, data, report, targets, pieces, run_dir)
         losses = {r["step"]: r["train/loss"] for r in run_dir.log("train.jsonl").read()}
         model = load_tagger(run_dir / MODEL_FOLDER)
         result = FinetuneResult(model, losses, best_of(run_dir), report.as_dict())
@@ -181,8 +188,16 @@ def measured(
     return scored(rows, labeller.annotate([row.plaintext or "" for row in rows]))
 
 
+def _sample(records: Sequence[Record], pieces: Pieces, seed: int) -> Iterator[dict[str, Tensor]]:
+    """Some references as they are trained on, in batches of like length."""
+    chosen = sorted(draw(records, _SAMPLE, seed), key=lambda record: len(record["input_ids"]))
+    for first in range(0, len(chosen), 16):
+        yield collate(pieces.padding)(chosen[first : first + 16])
+
+
 def _finish(
     weights: Any,
+    ranges: Ranges,
     config: FinetuneConfig,
     base: Base,
     data: TrainingData,
@@ -198,7 +213,7 @@ def _finish(
             return None
         return measured(OnnxNetwork(file), pieces, targets, config.max_length, data.dev.rows)
 
-    save_tagger(weights, run_dir, config, base, data, report, targets.labels.names, measure)
+    save_tagger(weights, run_dir, config, base, data, report, targets.labels.names, ranges, measure)
 
 
 def new_encoder(base: Base, options: EncoderOptions, kept: Sequence[int], labels: int) -> Any:

@@ -2,9 +2,11 @@
 
 The graph is written by hand from onnxruntime's fused operators (domain `com.microsoft`): an
 exported trace would have to be matched against patterns to become the same. Matrices keep one scale
-for each output, and their inputs are quantized as they come (`DynamicQuantizeMatMul`). Weights use
-seven of their eight bits: the sum of two products then fits 16 bits, so that processors without
-VNNI, which add in 16 bits, give the same result as those with it.
+for each output. Their inputs are quantized by ranges that were measured beforehand
+(`finetune.training.ranges`): with ranges of the batch at hand, which is onnxruntime's default, a
+reference's labels would depend on those beside it. Weights use seven of their eight bits: the sum
+of two products then fits 16 bits, so that processors without VNNI, which add in 16 bits, give the
+same result as those with it.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 Weights = Mapping[str, NDArray[np.float32]]
+# The least and the greatest value that each linear layer is given.
+Ranges = Mapping[str, tuple[float, float]]
 _OWN = "com.microsoft"
 _LARGEST = 63
 
@@ -33,14 +37,15 @@ class Sizes:
     epsilon: float
 
 
-def export(weights: Weights, sizes: Sizes, file: Path) -> None:
+def export(weights: Weights, ranges: Ranges, sizes: Sizes, file: Path) -> None:
     """Write the encoder and head in `weights` to `file`.
 
-    Weights are named as in transformers' BertForTokenClassification. Inputs: `ids` (rows, length)
+    Weights are named as in transformers' BertForTokenClassification; `ranges` are of the inputs of
+    its linear layers, by name. Inputs: `ids` (rows, length)
     int64, `mask` (rows, length) int32, 1 for a piece and 0 for padding, and `read` (n,) int64,
     places in the flattened (rows x length) pieces. Output: `logits` (n, labels) float32.
     """
-    graph = _Graph(weights)
+    graph = _Graph(weights, ranges)
     hidden = _embed(graph, sizes)
     for layer in range(sizes.layers):
         hidden = _layer(graph, f"bert.encoder.layer.{layer}", hidden, sizes)
@@ -58,6 +63,7 @@ class _Graph:
     """Nodes and constants in the order they were added."""
 
     weights: Weights
+    ranges: Ranges
     nodes: list[Any] = field(default_factory=list)
     constants: dict[str, Any] = field(default_factory=dict)
 
@@ -77,18 +83,28 @@ class _Graph:
         return output
 
     def product(
-        self, x: str, name: str, matrix: NDArray[np.float32], bias: NDArray[np.float32]
+        self, x: str, layer: str, matrix: NDArray[np.float32], bias: NDArray[np.float32]
     ) -> str:
-        """`x` times `matrix` (inputs, outputs), both in 8 bits, plus `bias`."""
+        """`x`, the input of the linear `layer`, times `matrix` (inputs, outputs), plus `bias`.
+
+        Both factors are rounded to 8 bits.
+        """
+        low, high = self.ranges[layer]
+        step = max(high - low, 1e-6) / 255
+        scale = self.constant(f"{layer}.input.scale", np.array(step, np.float32))
+        middle = np.array(round(-low / step), np.uint8)
+        zero = self.constant(f"{layer}.input.zero", middle)
         scales = np.maximum(np.abs(matrix).max(axis=0), 1e-12) / _LARGEST
         rounded = np.rint(matrix / scales).astype(np.int8)
         return self.node(
-            "DynamicQuantizeMatMul",
-            x,
-            self.constant(f"{name}.int8", rounded),
-            self.constant(f"{name}.scale", scales.astype(np.float32)),
+            "MatMulIntegerToFloat",
+            self.node("QuantizeLinear", x, scale, zero),
+            self.constant(f"{layer}.int8", rounded),
+            scale,
+            self.constant(f"{layer}.scale", scales.astype(np.float32)),
+            zero,
             "",
-            self.constant(f"{name}.bias", bias),
+            self.constant(f"{layer}.bias", bias),
             domain=_OWN,
         )
 
@@ -122,14 +138,15 @@ def _layer(graph: _Graph, name: str, x: str, sizes: Sizes) -> str:
     parts = [_dense(graph, f"{name}.attention.self.{part}") for part in ("query", "key", "value")]
     # One product for the three, since the input is then quantized once.
     matrix, bias = (np.concatenate([part[i] for part in parts], axis=-1) for i in (0, 1))
-    qkv = graph.product(x, f"{name}.qkv", matrix, bias)
+    qkv = graph.product(x, f"{name}.attention.self.query", matrix, bias)
     thirds = [f"{name}.{part}" for part in "qkv"]
     graph.nodes.append(helper.make_node("Split", [qkv], thirds, axis=-1, num_outputs=3))
     attended = graph.node(
         "MultiHeadAttention", *thirds, "", "mask", domain=_OWN, num_heads=sizes.heads
     )
     x = _added(graph, x, attended, f"{name}.attention.output", sizes)
-    inner = graph.product(x, f"{name}.inner", *_dense(graph, f"{name}.intermediate.dense"))
+    wide = f"{name}.intermediate.dense"
+    inner = graph.product(x, wide, *_dense(graph, wide))
     return _added(graph, x, graph.node("Gelu", inner), f"{name}.output", sizes)
 
 
@@ -138,7 +155,8 @@ def _added(graph: _Graph, x: str, y: str, name: str, sizes: Sizes) -> str:
 
     onnxruntime has one operator for the sum and the norm, which takes six times as long on a CPU.
     """
-    product = graph.product(y, name, *_dense(graph, f"{name}.dense"))
+    layer = f"{name}.dense"
+    product = graph.product(y, layer, *_dense(graph, layer))
     return graph.norm(graph.node("Add", product, x), f"{name}.LayerNorm", sizes)
 
 

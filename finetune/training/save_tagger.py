@@ -12,7 +12,7 @@ from finetune.base import Base
 from finetune.recipe import FinetuneConfig
 from finetune.training.callbacks import best_of
 from finetune.training.data import TrainingData
-from finetune.training.export import Sizes, export
+from finetune.training.export import Ranges, Sizes, export
 from finetune.training.rows import RowsReport
 from finetune.training.save import data_of
 from reno_dspy.base.files import replacing_folder, sha256_file, write_json, write_text
@@ -35,14 +35,19 @@ def save_tagger(
     data: TrainingData,
     report: RowsReport,
     labels: Sequence[str],
+    ranges: Ranges,
     measure: Callable[[Path], Figures | None],
 ) -> None:
-    """Write `run_dir/model`, whole or not at all. `measure` gives the figures of an ONNX file on dev."""
+    """Write `run_dir/model`, whole or not at all.
+
+    `ranges` are of the inputs of the linear layers (`finetune.training.ranges`); `measure` gives the
+    figures of an ONNX file on dev.
+    """
     with replacing_folder(run_dir / MODEL_FOLDER) as folder:
         weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
         shape = model.config
         sizes = Sizes(shape.num_hidden_layers, shape.num_attention_heads, shape.layer_norm_eps)
-        export(weights, sizes, folder / MODEL)
+        export(weights, ranges, sizes, folder / MODEL)
         shutil.copyfile(run_dir / TOKENIZER, folder / TOKENIZER)
         manifest = TaggerManifest(
             name="tagger" if config.encoder and not config.encoder.layers else "tagger-small",

@@ -110,6 +110,19 @@ def test_the_exported_file_scores_as_the_network_does(trained: FinetuneResult) -
     assert (exported.argmax(1) == right.argmax(1)).mean() > 0.95
 
 
+def test_a_references_scores_do_not_depend_on_those_beside_it(trained: FinetuneResult) -> None:
+    network = OnnxNetwork(trained.adapter.path / "model.onnx")
+    one = np.arange(40, 60)[None]
+    mask = np.ones((1, 20), dtype=np.int32)
+    alone = network(one, mask, np.arange(20))
+    rng = np.random.default_rng(0)
+    others = rng.integers(4, 1000, (40, 20))
+    together = network(
+        np.concatenate([one, others]), np.ones((41, 20), dtype=np.int32), np.arange(20)
+    )
+    assert np.abs(alone - together).max() < 1e-3
+
+
 def test_a_tagger_learns_its_lessons_and_the_export_keeps_them(trained: FinetuneResult) -> None:
     results = trained.adapter.manifest.results
     assert results["dev"]["recall/surname"] > 80
