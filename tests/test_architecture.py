@@ -37,6 +37,7 @@ ALLOWED = {
     "reno_dspy.systems": DATA,
     "reno_dspy.measure": SYSTEMS,
     "reno_dspy.annotate": SYSTEMS,
+    "reno_dspy.service": CORE,
     "programs": CORE,
     "programs.optimize": CORE | {"programs"},
     "finetune": CORE | {"programs"},

@@ -100,3 +100,7 @@ class Appender:
         """Append one record and flush it."""
         self._file.write(json.dumps(record, ensure_ascii=False) + "\n")
         self._file.flush()
+
+    def sync(self) -> None:
+        """Have what was written outlast a power failure, too. Raises OSError when the disk is full."""
+        os.fsync(self._file.fileno())

@@ -16,14 +16,15 @@ from reno_dspy.base.secrets import redact
 
 
 @contextmanager
-def locked(path: Path, what: str) -> Iterator[None]:
+def locked(path: Path, what: str, instead: str = "name another --out") -> Iterator[None]:
     """Hold the lock file `path` for the length of the block; then the file is removed.
 
-    Raises InputError when another process holds it, saying that `what` is in use and by which process;
+    Raises InputError when another process holds it, saying that `what` is in use, by which process, and
+    what to do `instead` of waiting;
     OSError when the file cannot be created. A killed process leaves the file, but its lock ends with it.
     A file system without locks is no error: then nothing is locked.
     """
-    descriptor = _acquire(path, what)
+    descriptor = _acquire(path, what, instead)
     try:
         os.truncate(descriptor, 0)
         os.write(descriptor, _this_process().encode("utf-8", "replace"))
@@ -35,7 +36,7 @@ def locked(path: Path, what: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _acquire(path: Path, what: str) -> int:
+def _acquire(path: Path, what: str, instead: str) -> int:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
@@ -44,8 +45,8 @@ def _acquire(path: Path, what: str) -> int:
             holder = os.read(descriptor, 1000).decode("utf-8", "replace")
             os.close(descriptor)
             raise InputError(
-                f"{what} is in use by {holder or 'another process'}. Wait for it to end, or name another "
-                "--out."
+                f"{what} is in use by {holder or 'another process'}. Wait for it to end, or "
+                f"{instead}."
             ) from None
         except OSError:
             return descriptor

@@ -2,6 +2,7 @@
 
     a file                 .jsonl, .csv or .tsv (also .gz), or .parquet
     a directory of ours    data/SPLIT-*.parquet and manifest.json
+    a corrections folder   corrections.jsonl, as `reno serve --corrections` writes it
     another directory      such files named by their split, as a hub repository has them
     a saved data set       the directory of `datasets`' save_to_disk
     a hub id               OWNER/NAME
@@ -26,6 +27,7 @@ import pyarrow.parquet as pq
 
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.extras import require
+from reno_dspy.data.corrections import FILE, rows_by_split
 from reno_dspy.data.hub import is_hub_id
 
 MANIFEST = "manifest.json"
@@ -153,6 +155,9 @@ def _read_parquet(path: Path) -> Iterator[Record]:
 
 
 def _directory(path: Path) -> Source:
+    if (path / FILE).is_file():
+        rows = rows_by_split(path)
+        return Source(str(path), tuple(rows), lambda split: rows[split])
     if (path / "dataset_dict.json").is_file():
         names = _saved(path / "dataset_dict.json")["splits"]
         return _by_split(str(path), {name: [path / name] for name in names}, _read_saved)

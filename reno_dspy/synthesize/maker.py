@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reno_dspy.data.noise import add_noise
+from reno_dspy.data.split import side_of
 from reno_dspy.jats.citation import MalformedXml, name_of, parse
 from reno_dspy.jats.clean import clean_spans
 from reno_dspy.jats.spans import Span, render
@@ -26,7 +27,6 @@ from reno_dspy.synthesize.people import Names
 from reno_dspy.synthesize.places import place
 from reno_dspy.synthesize.pool import Pool
 from reno_dspy.synthesize.printed import Reference, Setting, as_printed, run_together
-from reno_dspy.synthesize.split import side_of
 from reno_dspy.synthesize.styles import Locales, Style, Styles, language_of
 from reno_dspy.synthesize.trim import Unplaced
 from reno_dspy.synthesize.vary import Variation

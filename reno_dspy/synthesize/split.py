@@ -6,7 +6,6 @@ its title alone, so that other runs, with other seeds, hold the same works apart
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 
@@ -63,14 +62,6 @@ def held_apart(sources: Sequence[str]) -> HeldApart:
         named = path and split.isidentifier()
         rows += load(path if named else source, split if named else None).rows
     return HeldApart(rows)
-
-
-def side_of(key: str, dev: float, test: float) -> str:
-    """`test`, `dev` or `train` for the work with title `key`, by the shares of the first two."""
-    place = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest()) / 2**64
-    if place < test:
-        return "test"
-    return "dev" if place < test + dev else "train"
 
 
 def _titles(xml: str) -> set[str]:

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reno_dspy.data.split import first_of_each, split_articles
+from reno_dspy.data.split import first_of_each, side_of, split_articles
 
 SHARES = {"train": 0.6, "dev": 0.15, "test": 0.25}
 
@@ -34,3 +34,17 @@ def test_shares_are_met() -> None:
 def test_few_articles_fill_all_splits() -> None:
     articles = [f"article-{i % 8}" for i in range(200)]
     assert set(split_articles(articles, SHARES, 0).values()) == set(SHARES)
+
+
+@given(st.text(min_size=1))
+def test_a_work_is_on_one_side_whatever_else_there_is(title: str) -> None:
+    assert side_of(title, 0.05, 0.05) == side_of(title, 0.05, 0.05)
+    # A larger share for dev moves no work out of test.
+    if side_of(title, 0.05, 0.05) == "test":
+        assert side_of(title, 0.2, 0.05) == "test"
+
+
+def test_shares_of_hashed_sides_are_met() -> None:
+    sides = Counter(side_of(f"title {i}", 0.1, 0.05) for i in range(4000))
+    assert abs(sides["test"] - 200) < 60
+    assert abs(sides["dev"] - 400) < 80

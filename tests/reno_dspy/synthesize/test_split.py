@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
-from hypothesis import given
-from hypothesis import strategies as st
-
 from reno_dspy.data.dataset import Row
 from reno_dspy.jats.text import folded
 from reno_dspy.synthesize.metadata import Item
-from reno_dspy.synthesize.split import HeldApart, side_of
+from reno_dspy.synthesize.split import HeldApart
 
 ROW = Row(
     None,
@@ -48,17 +43,3 @@ def test_references_that_cite_these_works_are_known() -> None:
     assert apart.cited_by(reference((ROW.plaintext or "").upper()))
     assert not apart.cited_by(reference("Veldt, A. (2002) Paper moons. J Fict.", "Paper moons"))
     assert not HeldApart([reference("")]).cited_by(reference(""))
-
-
-@given(st.text(min_size=1))
-def test_a_work_is_on_one_side_whatever_else_there_is(title: str) -> None:
-    assert side_of(title, 0.05, 0.05) == side_of(title, 0.05, 0.05)
-    # A larger share for dev moves no work out of test.
-    if side_of(title, 0.05, 0.05) == "test":
-        assert side_of(title, 0.2, 0.05) == "test"
-
-
-def test_shares_are_met() -> None:
-    sides = Counter(side_of(f"title {i}", 0.1, 0.05) for i in range(4000))
-    assert abs(sides["test"] - 200) < 60
-    assert abs(sides["dev"] - 400) < 80

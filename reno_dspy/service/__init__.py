@@ -1,0 +1,1 @@
+"""Annotating over HTTP: the service, its page, and the corrections made there."""
