@@ -74,7 +74,7 @@ def loaded(tmp_path: Path, *options: str) -> set[str]:
 @pytest.mark.parametrize(
     ("system", "needs"),
     [
-        ("crf", {"pycrfsuite"}),
+        ("crf", set()),
         ("tagger", TORCH),
         ("smollm2-135m", {"dspy"}),
         ("qwen3-0.6b", {"dspy"}),

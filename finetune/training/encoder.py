@@ -185,7 +185,8 @@ def measured(
 ) -> dict[str, float | None]:
     """Field recall and the like of `network` on `rows`, in percent (`finetune.training.measure`)."""
     labeller = Labeller(network, pieces, targets.labels, longest)
-    return scored(rows, labeller.annotate([row.plaintext or "" for row in rows]))
+    answers = labeller.annotate([row.plaintext or "" for row in rows])
+    return scored(rows, [one.xml for one in answers])
 
 
 def _sample(records: Sequence[Record], pieces: Pieces, seed: int) -> Iterator[dict[str, Tensor]]:

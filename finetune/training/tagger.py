@@ -115,7 +115,8 @@ def _train(
     def measure(model: Any) -> dict[str, float | None]:
         was_training = model.training
         annotator = Annotator(model.eval(), tokenizer, names, options)
-        texts = annotator.annotate([row.plaintext or "" for row in dev])
+        answers = annotator.annotate([row.plaintext or "" for row in dev])
+        texts = [one.xml for one in answers]
         model.train(was_training)
         return scored(dev, texts)
 

@@ -14,6 +14,7 @@ from reno_dspy.base.files import replacing
 from reno_dspy.jats.citation import parse
 from reno_dspy.jats.csl import to_csl
 from reno_dspy.jats.ref_list import ref
+from reno_dspy.systems import ValueJson
 
 Form = Literal["jats", "jsonl", "csl"]
 _FRAMES: Mapping[Form, tuple[str, str, str]] = {
@@ -30,6 +31,7 @@ class Answer(TypedDict, total=False):
 
     `label` (with the white space after it) and `text` are the reference; `annotation` is of the text
     alone, None where `error` says why there is none; `completion` is then what the system said.
+    `confidence` and `values` are those of `systems.Confidence.to_json`, absent where the system has none.
     """
 
     label: str
@@ -37,6 +39,8 @@ class Answer(TypedDict, total=False):
     annotation: str | None
     error: str | None
     completion: str
+    confidence: float
+    values: list[ValueJson]
 
 
 def write_answers(path: Path, form: Form, answers: Iterable[Answer]) -> tuple[int, int]:
@@ -59,7 +63,13 @@ def _shown(form: Form, number: int, answer: Answer) -> str:
         return ref(number, label, text, annotation, error)
     if form == "jsonl":
         whole = annotation and label and _with_label(annotation, label)
-        row = {"reference": label + text, "annotation": whole or annotation, "error": error}
+        row = {
+            "reference": label + text,
+            "annotation": whole or annotation,
+            "error": error,
+            "confidence": answer.get("confidence"),
+            "values": answer.get("values"),
+        }
         said = {"completion": answer["completion"]} if "completion" in answer else {}
         return _json(row | said) + "\n"
     item_id = f"ref{number}"

@@ -225,4 +225,9 @@ def _answer(reference: Labelled, completion: Completion) -> Answer:
         annotation=reading.xml if error is None else None,
         error=error,
     )
-    return answer | ({"completion": completion.text} if error and completion.text else {})
+    if error and completion.text:
+        answer["completion"] = completion.text
+    if completion.confidence is not None:
+        found = completion.confidence.to_json()
+        answer["confidence"], answer["values"] = found["confidence"], found["values"]
+    return answer

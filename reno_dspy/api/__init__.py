@@ -31,7 +31,7 @@ from reno_dspy.base.errors import RenoError as RenoError
 from reno_dspy.base.extras import require
 from reno_dspy.base.progress import no_bars
 from reno_dspy.jats.citation import read as read
-from reno_dspy.systems import Constrain, System
+from reno_dspy.systems import Constrain, System, ValueJson
 from reno_dspy.systems.options import SystemOptions
 from reno_dspy.systems.registry import open_system
 
@@ -47,11 +47,17 @@ Profile = Literal["paper", "normalized"]
 
 @dataclass(frozen=True)
 class Annotation:
-    """A reference and its annotation; `xml` is None where `error` says why there is none."""
+    """A reference and its annotation; `xml` is None where `error` says why there is none.
+
+    `confidence` is the probability that every scored field is right, None where the system knows none;
+    `values` has a field, value and confidence for each value of the annotation.
+    """
 
     reference: str
     xml: str | None
     error: str | None
+    confidence: float | None = None
+    values: tuple[ValueJson, ...] = ()
 
 
 class OptionsOfSystems(TypedDict, total=False):
@@ -215,7 +221,10 @@ def _annotations(answers: Path) -> Iterator[Annotation]:
     with open(answers, encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)
-            yield Annotation(row["reference"], row["annotation"], row["error"])
+            values = tuple(row["values"] or ())
+            yield Annotation(
+                row["reference"], row["annotation"], row["error"], row["confidence"], values
+            )
 
 
 def _gold_record(row: Row | str) -> dict[str, Any]:

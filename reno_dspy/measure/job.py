@@ -176,6 +176,7 @@ def _record(index: int, row: Row, completion: Completion) -> dict[str, Any]:
         "completion_tokens": completion.completion_tokens,
         "latency_s": completion.latency_s,
         "cost": completion.cost,
+        "confidence": None if completion.confidence is None else completion.confidence.whole,
         "source": row.source,
         "citing_article": row.cluster,
         "language": row.language,

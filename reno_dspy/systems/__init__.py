@@ -4,10 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, TypedDict, runtime_checkable
 
 # What a language model's answer is held to: `programs/constrain.py`.
 Constrain = Literal["copy", "wellformed", "none"]
+
+
+class ValueJson(TypedDict):
+    """A value and its confidence in JSON lines."""
+
+    field: str
+    value: str
+    confidence: float | None
+
+
+class ConfidenceJson(TypedDict):
+    """A confidence in JSON lines, its probabilities with four decimals."""
+
+    confidence: float
+    values: list[ValueJson]
+
+
+@dataclass(frozen=True)
+class ValueConfidence:
+    """How sure a system is of one value: that the field has exactly these words.
+
+    `probability` is None for what was not judged, such as an identifier that is found by its form.
+    """
+
+    field: str
+    value: str
+    probability: float | None
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """How sure a system is of its annotation.
+
+    `whole` is the probability that every scored field has exactly the right values. `values` are those of
+    the annotation, in its order.
+    """
+
+    whole: float
+    values: tuple[ValueConfidence, ...] = ()
+
+    def to_json(self) -> ConfidenceJson:
+        """`confidence` of the whole, and `values` with a `confidence` each."""
+        return {
+            "confidence": round(self.whole, 4),
+            "values": [
+                {"field": one.field, "value": one.value, "confidence": _short(one.probability)}
+                for one in self.values
+            ],
+        }
+
+
+def _short(probability: float | None) -> float | None:
+    return None if probability is None else round(probability, 4)
 
 
 @dataclass(frozen=True)
@@ -16,6 +69,7 @@ class Completion:
 
     `error` is set when the request failed; `text` is then empty. `finish_reason` is the LM server's
     word (`stop`, `length` = truncated); tokens are counts, `latency_s` seconds, `cost` US dollars.
+    `confidence` is None for a system that knows none.
     """
 
     text: str
@@ -25,6 +79,7 @@ class Completion:
     completion_tokens: int | None = None
     latency_s: float | None = None
     cost: float | None = None
+    confidence: Confidence | None = None
 
 
 class System(Protocol):

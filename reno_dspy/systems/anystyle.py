@@ -22,7 +22,7 @@ from reno_dspy.jats.elements import type_named
 from reno_dspy.jats.text import collapse
 from reno_dspy.systems import Completion
 from reno_dspy.systems.assembly import Identifier, Person, assemble, page_range
-from reno_dspy.systems.batches import AnnotatingFailed, complete_batch
+from reno_dspy.systems.batches import Annotated, AnnotatingFailed, complete_batch
 
 if TYPE_CHECKING:
     from reno_dspy.systems.options import SystemOptions
@@ -73,12 +73,12 @@ class AnyStyle:
         """Annotate references; what AnyStyle cannot parse is an error row."""
         return await asyncio.to_thread(complete_batch, self._annotations, references)
 
-    def _annotations(self, references: Sequence[str]) -> list[str]:
+    def _annotations(self, references: Sequence[str]) -> list[Annotated]:
         """The annotations of all `references`. Raises AnnotatingFailed."""
         if not references:
             return []
         try:
-            return [to_jats(item) for item in self._parse(references)]
+            return [Annotated(to_jats(item)) for item in self._parse(references)]
         except subprocess.CalledProcessError as error:
             raise AnnotatingFailed(f"AnyStyle: {error} {error.stderr}"[:300]) from error
         except subprocess.TimeoutExpired:

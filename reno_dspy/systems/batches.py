@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
+from typing import NamedTuple
 
 from reno_dspy.jats.spans import render
-from reno_dspy.systems import Completion
+from reno_dspy.systems import Completion, Confidence
+
+
+class Annotated(NamedTuple):
+    """An annotation, and how sure the system is of it where it knows."""
+
+    xml: str
+    confidence: Confidence | None = None
 
 
 class AnnotatingFailed(Exception):
@@ -14,7 +22,7 @@ class AnnotatingFailed(Exception):
 
 
 def complete_batch(
-    annotate: Callable[[Sequence[str]], Sequence[str]], references: Sequence[str]
+    annotate: Callable[[Sequence[str]], Sequence[Annotated]], references: Sequence[str]
 ) -> list[Completion]:
     """A completion for each of `references` from `annotate`, which takes them together; never raises.
 
@@ -36,9 +44,15 @@ def complete_batch(
         return [Completion("", error=said, latency_s=perf_counter() - start)]
     each = (perf_counter() - start) / max(len(references), 1)
     return [
-        Completion("" if problem else next(annotations), error=problem, latency_s=each)
+        Completion("", error=problem, latency_s=each)
+        if problem
+        else _completion(next(annotations), each)
         for problem in problems
     ]
+
+
+def _completion(one: Annotated, seconds: float) -> Completion:
+    return Completion(one.xml, latency_s=seconds, confidence=one.confidence)
 
 
 def _problem(reference: str) -> str | None:

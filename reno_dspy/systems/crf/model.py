@@ -12,22 +12,22 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Self
-
-import pycrfsuite
 
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import digest
-from reno_dspy.jats.spans import Span, render
+from reno_dspy.jats.spans import render
 from reno_dspy.systems import Completion
+from reno_dspy.systems.batches import Annotated, complete_batch
 from reno_dspy.systems.bio import spans_of
+from reno_dspy.systems.confidence import Judge, Labelled
 from reno_dspy.systems.crf.features import features
+from reno_dspy.systems.crf.weights import Weights, read_weights
+from reno_dspy.systems.repair import prepared
 from reno_dspy.systems.tokens import tokenize
 
 if TYPE_CHECKING:
     from reno_dspy.systems.options import SystemOptions
-from reno_dspy.systems.repair import prepared
 
 # The model that ships, trained by benchmarks/crf.py on rows with an open licence only.
 SHIPPED = Path(__file__).with_name("crf.crfsuite")
@@ -43,7 +43,8 @@ class Crf:
     def __init__(self, model: Path = SHIPPED) -> None:
         """Load `model`. Raises InputError when it is missing or not a crfsuite model."""
         self._model = _read(model)
-        self._tagger = _open(self._model, model)
+        self._weights = _weights(self._model, model)
+        self._judge = Judge(self._weights.labels, self._weights.chain)
 
     @classmethod
     def from_options(cls, options: SystemOptions, _log: Path) -> Self:
@@ -64,27 +65,32 @@ class Crf:
 
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
         """Annotate references; one that XML cannot hold is an error row."""
-        return await asyncio.to_thread(lambda: [self.complete(one) for one in references])
+        return await asyncio.to_thread(complete_batch, self.annotate_all, references)
 
     def annotate_one(self, reference: str) -> str:
         """The annotation of one reference. Raises ValueError for characters that XML cannot hold."""
-        return render(reference, self.spans(reference))
+        return self.annotate_all([reference])[0].xml
 
-    def spans(self, reference: str) -> list[Span]:
-        """The most likely fields of `reference`, disjoint and in order."""
-        read = prepared(reference)
-        tokens = tokenize(read.text)
-        labels = self._tagger.tag(features(tokens)) if tokens else []
-        return read.spans(spans_of(tokens, labels))
+    def annotate_all(self, references: Sequence[str]) -> list[Annotated]:
+        """An annotation of each reference, with the confidence in it. Raises ValueError as above."""
+        labelled = self._labelled(references)
+        return [
+            Annotated(render(one.read.reference, one.spans), confidence)
+            for one, confidence in zip(labelled, self._judge.judge(labelled), strict=True)
+        ]
 
-    def complete(self, reference: str) -> Completion:
-        """The annotation of one reference as a completion; never raises."""
-        start = perf_counter()
-        try:
-            text, error = self.annotate_one(reference), None
-        except ValueError as problem:
-            text, error = "", str(problem)
-        return Completion(text, error=error, latency_s=perf_counter() - start)
+    def _labelled(self, references: Sequence[str]) -> list[Labelled]:
+        """The most likely labels of `references`, and the values that they mark."""
+        read = [prepared(reference) for reference in references]
+        words = [tokenize(one.text) for one in read]
+        scores = [self._weights.scores(features(one)) for one in words]
+        paths = self._weights.chain.best_paths(scores)
+        names = self._weights.labels
+        spans = [
+            one.spans(spans_of(tokens, [names[label] for label in path]))
+            for one, tokens, path in zip(read, words, paths, strict=True)
+        ]
+        return list(map(Labelled, read, words, scores, paths, spans))
 
 
 def _read(model: Path) -> bytes:
@@ -96,10 +102,8 @@ def _read(model: Path) -> bytes:
         ) from error
 
 
-def _open(data: bytes, model: Path) -> pycrfsuite.Tagger:
-    tagger = pycrfsuite.Tagger()
+def _weights(data: bytes, model: Path) -> Weights:
     try:
-        tagger.open_inmemory(data)
+        return read_weights(data)
     except ValueError as error:
         raise InputError(f"{model} is not a crfsuite model: {error}.") from error
-    return tagger

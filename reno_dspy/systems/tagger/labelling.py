@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reno_dspy.jats.elements import type_named
-from reno_dspy.jats.spans import render
+from reno_dspy.jats.spans import Span, render
+from reno_dspy.systems.batches import Annotated
 from reno_dspy.systems.bio import spans_of
+from reno_dspy.systems.confidence import Judge, Labelled
 from reno_dspy.systems.repair import Prepared, prepared
 from reno_dspy.systems.tagger.encoding import Encoded, Pieces, Window, encode, padded
 from reno_dspy.systems.tagger.labels import Labels, joined
@@ -49,16 +51,31 @@ class Labeller:
         self._network, self._pieces, self._longest = network, pieces, longest
         self._workers = ThreadPoolExecutor(workers, "tagger")
         self._names, self._labels, self._types = labels.names, labels.words, labels.types
+        self._judge = Judge(labels.words, labels.chain)
 
-    def annotate(self, references: Sequence[str]) -> list[str]:
-        """An annotation in place for each reference. Raises ValueError for what XML cannot hold."""
+    def annotate(self, references: Sequence[str]) -> list[Annotated]:
+        """An annotation in place for each reference, with the confidence in it.
+
+        Raises ValueError for what XML cannot hold.
+        """
         read = [prepared(reference) for reference in references]
         encoded = [encode(one.text, self._pieces, self._longest) for one in read]
         words, wholes = self._scores(encoded)
-        paths = best_paths([one[:, : len(self._labels)] for one in words])
+        logits = [one[:, : len(self._labels)] for one in words]
+        paths = best_paths(logits)
+        spans = [
+            self._spans(shown, one, path)
+            for shown, one, path in zip(read, encoded, paths, strict=True)
+        ]
+        tokens = [one.words for one in encoded]
+        confidences = self._judge.judge(
+            list(map(Labelled, read, tokens, logits, paths, spans)),
+        )
         return [
-            self._render(shown, one, path, whole)
-            for shown, one, path, whole in zip(read, encoded, paths, wholes, strict=True)
+            Annotated(render(shown.reference, found, self._type(whole)), confidence)
+            for shown, found, whole, confidence in zip(
+                read, spans, wholes, confidences, strict=True
+            )
         ]
 
     def _scores(
@@ -91,13 +108,15 @@ class Labeller:
         logits = self._network(ids, mask, np.concatenate(places))
         return np.split(logits, np.cumsum([len(one) for one in places])[:-1])
 
-    def _render(
-        self, read: Prepared, encoded: Encoded, path: NDArray[np.int64], whole: NDArray[np.float32]
-    ) -> str:
+    def _spans(self, read: Prepared, encoded: Encoded, path: NDArray[np.int64]) -> list[Span]:
+        """The values that the labels of `path` mark, in the reference."""
         spans = spans_of(encoded.words, [self._labels[label] for label in path])
+        return read.spans(joined(read.text, spans))
+
+    def _type(self, whole: NDArray[np.float32]) -> str | None:
+        """The publication type that scores best."""
         types = whole[len(self._labels) :]
-        kind = self._types[int(types.argmax())] if self._types else None
-        return render(read.reference, read.spans(joined(read.text, spans)), type_named(kind))
+        return type_named(self._types[int(types.argmax())] if self._types else None)
 
 
 def _passes(order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:

@@ -11,7 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from reno_dspy.jats.spans import Span
+from reno_dspy.systems.bio import OUTSIDE
+from reno_dspy.systems.lattice import Chain
 
 TYPE = "type:"
 # A work has one of each.
@@ -30,6 +34,15 @@ class Labels:
     def words(self) -> tuple[str, ...]:
         """The labels of words, which come first."""
         return tuple(name for name in self.names if not name.startswith(TYPE))
+
+    @cached_property
+    def chain(self) -> Chain:
+        """Which label may follow which: I- follows B- or I- of its own field and nothing else."""
+        inside = np.array([name.startswith("I-") for name in self.words])
+        fields = np.array([name[2:] for name in self.words])
+        follows = (fields[:, None] == fields) & (np.array(self.words) != OUTSIDE)[:, None]
+        start = np.where(inside, -np.inf, 0.0)
+        return Chain(start, np.where(inside & ~follows, -np.inf, 0.0))
 
     @cached_property
     def types(self) -> tuple[str, ...]:

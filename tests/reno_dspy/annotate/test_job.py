@@ -15,8 +15,10 @@ from reno_dspy.annotate.job import AnnotateConfig, annotate
 from reno_dspy.annotate.log import locked_log
 from reno_dspy.base.errors import InputError, JobError
 from reno_dspy.jats.csl import to_csl
+from reno_dspy.jats.elements import SCORED
 from reno_dspy.jats.spans import render
 from reno_dspy.systems import Completion
+from reno_dspy.systems.crf.model import Crf
 
 
 class Killed(Exception):
@@ -120,10 +122,26 @@ def test_json_lines_carry_errors_and_raw_answers(tmp_path: Path) -> None:
         "reference": "a",
         "annotation": "<mixed-citation>a</mixed-citation>",
         "error": None,
+        "confidence": None,
+        "values": None,
     }
     assert rows[1]["error"] == "HTTP 500"
     assert rows[2]["error"].startswith("malformed XML")
     assert rows[2]["completion"] == "<mixed-citation>"
+
+
+def test_json_lines_tell_how_sure_a_system_is_of_each_value(tmp_path: Path) -> None:
+    out = tmp_path / "refs.jsonl"
+    text = "1. Ito K. Foxes & geese. J Fict Zool. 2010;12(3):200-9."
+    annotate(config(out, format="jsonl"), Crf(), [text])
+    row = json.loads(out.read_text())
+    leaves = [one for one in etree.fromstring(row["annotation"]).iter() if not len(one)]
+    assert [(one["field"], one["value"]) for one in row["values"]] == [
+        (leaf.tag, leaf.text) for leaf in leaves
+    ]
+    known = {one["field"]: one["confidence"] for one in row["values"]}
+    assert known.pop("label") is None
+    assert 0 < row["confidence"] <= min(known[field] for field in SCORED) <= 1
 
 
 def test_a_killed_job_resumes_without_loss_or_repeats(

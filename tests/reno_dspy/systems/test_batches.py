@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reno_dspy.systems.batches import complete_batch
+from reno_dspy.systems.batches import Annotated, complete_batch
 
 
 def test_one_reference_to_blame_is_one_error() -> None:
     seen: list[list[str]] = []
 
-    def annotate(references: Sequence[str]) -> list[str]:
+    def annotate(references: Sequence[str]) -> list[Annotated]:
         seen.append(list(references))
         if "too long" in references:
             raise MemoryError("cannot allocate")
-        return [f"<m>{reference}</m>" for reference in references]
+        return [Annotated(f"<m>{reference}</m>") for reference in references]
 
     found = complete_batch(annotate, ["a", "\x00", "too long", "b"])
     assert [one.text for one in found] == ["<m>a</m>", "", "", "<m>b</m>"]

@@ -8,6 +8,8 @@ import hashlib
 import json
 from pathlib import Path
 
+import numpy as np
+import pycrfsuite
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
@@ -21,9 +23,12 @@ from reno_dspy.data.sources import read_records
 from reno_dspy.jats.spans import Span, project
 from reno_dspy.measure.in_memory import measure
 from reno_dspy.measure.metric import compare
+from reno_dspy.systems.batches import complete_batch
 from reno_dspy.systems.bio import field_of, labels_of, spans_of
 from reno_dspy.systems.crf.features import features
 from reno_dspy.systems.crf.model import SHIPPED, Crf
+from reno_dspy.systems.crf.weights import Weights, read_weights
+from reno_dspy.systems.marginals import Marginals, Stretch
 from reno_dspy.systems.tokens import tokenize
 
 REFERENCE = (
@@ -121,7 +126,7 @@ def test_the_model_that_ships_reads_a_reference(crf: Crf) -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_gives_valid_xml_with_that_text_or_an_error_row(crf: Crf, text: str) -> None:
-    completion = crf.complete(text)
+    (completion,) = complete_batch(crf.annotate_all, [text])
     if completion.error is None:
         score = compare(GOLD, completion.text, plaintext=text)
         assert score.well_formed
@@ -247,3 +252,28 @@ def test_evaluating_the_crf_from_the_command_line(tmp_path: Path, name: str) -> 
     report = json.loads((out / "report.json").read_text())
     assert (report["n"], report["valid_xml"], report["fidelity"]) == (6, 100, 100)
     assert report["identity"]["model_digest"] == Crf().digest
+
+
+def test_the_model_is_read_from_its_file_as_crfsuite_reads_it(crf: Crf) -> None:
+    """The same labels for the same words; a damaged file is refused."""
+    data = SHIPPED.read_bytes()
+    theirs, ours = pycrfsuite.Tagger(), read_weights(data)
+    theirs.open_inmemory(data)
+    found = [features(tokenize(text)) for text in (REFERENCE, "Oe H. Geese. 1999.", "")]
+    paths = ours.chain.best_paths([ours.scores(one) for one in found])
+    for one, path in zip(found, paths, strict=True):
+        assert [ours.labels[label] for label in path] == theirs.tag(one)
+        if one:
+            theirs.set(one)
+            assert theirs.probability(theirs.tag()) == pytest.approx(_probability(ours, one), 1e-6)
+    for damaged in (data[:2000], data[:-10], b"lCRF" + bytes(200)):
+        with pytest.raises(ValueError, match=r"cut|damaged|begin"):
+            read_weights(damaged)
+
+
+def _probability(weights: Weights, one: list[list[str]]) -> float:
+    """The probability of the best labels."""
+    scores = weights.scores(one)
+    paths = weights.chain.best_paths([scores])
+    sums = Marginals.of(weights.chain, [scores], paths, [np.ones(scores.shape, dtype=bool)])
+    return sums.of_stretches([Stretch(0, 0, len(one) - 1)])[0]
