@@ -4,8 +4,7 @@
     reno evaluate --system tagger-e5 --adapter DIR --data DATA --out OUT
 
 All weights but the embeddings of pieces are trained. The best weights by field recall on dev are
-exported to ONNX in 8 bits, and it is the exported file that is measured at the end. A killed run
-resumes from its last checkpoint.
+exported to ONNX in 8 bits; that file is measured. A killed run resumes from its last checkpoint.
 """
 
 from __future__ import annotations
@@ -184,9 +183,9 @@ def measured(
     network: Network, pieces: Pieces, targets: Targets, longest: int, rows: Sequence[Row]
 ) -> dict[str, float | None]:
     """Field recall and the like of `network` on `rows`, in percent (`finetune.training.measure`)."""
-    labeller = Labeller(network, pieces, targets.labels, longest)
-    answers = labeller.annotate([row.plaintext or "" for row in rows])
-    return scored(rows, [one.xml for one in answers])
+    texts = [row.plaintext or "" for row in rows]
+    found = Labeller(network, pieces, targets.labels, longest).annotate(texts)
+    return scored(rows, [one.xml for one in found])
 
 
 def _sample(records: Sequence[Record], pieces: Pieces, seed: int) -> Iterator[dict[str, Tensor]]:
