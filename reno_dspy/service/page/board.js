@@ -12,6 +12,7 @@ let words = null;       // the vocabulary
 let open = null;        // the field that is edited: { id, index } or, if it is new, { id, range }
 let filter = "all";
 let drawn = SCREEN;
+const touched = new Set();  // changed since the filter was chosen: they stay until they are accepted
 
 /** Begin to draw and to listen. */
 export function start(vocabulary) {
@@ -24,16 +25,24 @@ export function start(vocabulary) {
   addEventListener("scroll", () => { byId("tip").hidden = true; }, { passive: true });
   listenToTouch();
   for (const button of document.querySelectorAll("[data-filter]"))
-    button.addEventListener("click", () => { filter = button.dataset.filter; drawn = SCREEN; close(); draw(); });
+    button.addEventListener("click", () => choose(button.dataset.filter));
   byId("undo").addEventListener("click", () => step("undo"));
   byId("redo").addEventListener("click", () => step("redo"));
   byId("more").addEventListener("click", () => { drawn += SCREEN; draw(); });
   draw();
 }
 
+function choose(name) {
+  close();
+  filter = name;
+  drawn = SCREEN;
+  touched.clear();
+  draw();
+}
+
 /** Show what was just read, and go there. */
 export function goTo(id) {
-  filter = "all";
+  choose("all");
   drawn = Math.max(drawn, references.list.findIndex((ref) => ref.id === id) + SCREEN);
   draw();
   focusCard(id);
@@ -44,7 +53,8 @@ export function goTo(id) {
 const FILTERS = { all: () => true, unsure: isUnsure, open: (ref) => !ref.accepted };
 
 function shown() {
-  return references.list.filter((ref) => FILTERS[filter](ref) || ref.id === open?.id);
+  const stays = (ref) => ref.id === open?.id || (touched.has(ref.id) && !ref.accepted);
+  return references.list.filter((ref) => FILTERS[filter](ref) || stays(ref));
 }
 
 function draw() {
@@ -55,6 +65,7 @@ function draw() {
 }
 
 function drawChanged(ids) {
+  ids.forEach((id) => touched.add(id));
   const visible = new Set(shown().slice(0, drawn).map((ref) => ref.id));
   const cards = [...byId("list").children].map((one) => Number(one.dataset.id));
   const same = cards.length === visible.size && cards.every((id) => visible.has(id));

@@ -102,7 +102,9 @@ function stopsOf(ref, unit, side) {
   const known = stops.get(ref.points);
   const name = unit + side;
   known[name] ??= unit === "character"
-    ? segmentsOf(ref, letters).map(({ start, end }) => (side === "start" ? start : end))
+    // No value begins or ends with white space.
+    ? segmentsOf(ref, letters).filter(({ start }) => !/\s/u.test(ref.points[start]))
+      .map(({ start, end }) => (side === "start" ? start : end))
     : wordsOf(ref).map(([start, end]) => (side === "start" ? start : end));
   return known[name];
 }
