@@ -83,6 +83,17 @@ class FinetuneConfig(Config):
     strict_data: Free[StrictData] = False
     out: Free[Path] = Field(description="Run directory; an unfinished run there is resumed.")
     prompt: str = Field("zero-shot", description="Prompt: a name that ships, or a prompt file.")
+    start_from: Free[Path | None] = Field(
+        None,
+        description="Run directory of a tagger on an encoder to go on from, instead of from the base.",
+        json_schema_extra={"flag": "--from"},
+    )
+    rehearsal: str | None = Field(
+        None, description="With --from: data whose train is mixed in, so that nothing is forgotten."
+    )
+    rehearsal_share: float = Field(
+        0.8, gt=0, lt=1, description="Share of the rows that are rehearsed."
+    )
     limit: int | None = Field(None, ge=1, description="Train on that many rows, drawn by --seed.")
     seed: int = Field(0, description="Seed of order, draws, noise and initial weights.")
     epochs: float = Field(3.0, gt=0, description="Passes over the rows.")
@@ -105,4 +116,16 @@ class FinetuneConfig(Config):
             raise ValueError("a tagger is made of a language model or of an encoder, not of both")
         if (self.tagger or self.encoder) and {"prompt", "thinking"} & self.model_fields_set:
             raise ValueError("a tagger takes neither prompt nor thinking")
+        return self
+
+    @model_validator(mode="after")
+    def _only_encoders_go_on(self) -> Self:
+        if self.start_from and not self.encoder:
+            raise ValueError(
+                "--from goes on from a tagger on an encoder: take the recipe tagger-e5"
+            )
+        if self.rehearsal and not self.start_from:
+            raise ValueError(
+                "rehearsal needs --from, a tagger that has learnt something to rehearse"
+            )
         return self

@@ -17,12 +17,10 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
-from transformers import AutoConfig, AutoModelForTokenClassification, TrainingArguments, set_seed
-from transformers.utils import logging
+from torch import Tensor
+from transformers import AutoModelForTokenClassification, TrainingArguments, set_seed
 
 from finetune.base import Base, resolve_base
-from finetune.cpu import halve_trained_linears, has_bfloat16
 from finetune.recipe import EncoderOptions, FinetuneConfig
 from finetune.training.callbacks import BEST, best_of
 from finetune.training.data import TrainingData
@@ -42,10 +40,9 @@ from finetune.training.omissions import Omissions
 from finetune.training.ranges import input_ranges
 from finetune.training.rows import RowsReport, lessons_of
 from finetune.training.save_tagger import MODEL_FOLDER, save_tagger
+from finetune.training.start import Start, begin, encoder_config, go_on, open_trained
 from finetune.training.tagger import Record, TaggerTrainer, collate
-from finetune.training.targets import NOTHING, Targets, labels_for
-from finetune.training.vocabulary import kept_pieces, pruned
-from reno_dspy.base.errors import InputError
+from finetune.training.targets import NOTHING, Targets
 from reno_dspy.base.files import write_json, write_text
 from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
@@ -54,7 +51,7 @@ from reno_dspy.data.draw import draw
 from reno_dspy.data.lessons import Lesson
 from reno_dspy.systems.tagger.encoding import Pieces, encode
 from reno_dspy.systems.tagger.labelling import Labeller, Network
-from reno_dspy.systems.tagger.manifest import TOKENIZER, load_tagger
+from reno_dspy.systems.tagger.manifest import TOKENIZER, TaggerModel, load_tagger
 from reno_dspy.systems.tagger.model import OnnxNetwork
 
 # References whose values decide how activations are rounded.
@@ -66,21 +63,30 @@ def train_encoder(
 ) -> FinetuneResult:
     """Train a tagger by `config` on `data` into `config.out`, or resume that.
 
-    Raises InputError when the run directory holds another run, no row can be trained on, or the base
-    is no encoder.
+    Raises InputError when the run directory holds another run, no row can be trained on, the base is no
+    encoder, or there is no tagger to go on from.
     """
     base = resolve_base(config.base)
-    encoder_config(base, _options(config))
-    with opened(config, base, data, None, fresh=fresh) as run_dir:
-        return _train_or_resume(config, base, data, tracker, run_dir)
+    options = _options(config)
+    encoder_config(base, options)
+    trained = open_trained(config.start_from, base) if config.start_from else None
+    with opened(config, base, data, None, start=trained, fresh=fresh) as run_dir:
+        return _train_or_resume(config, base, data, trained, tracker, run_dir)
 
 
 def _train_or_resume(
-    config: FinetuneConfig, base: Base, data: TrainingData, tracker: Tracker, run_dir: RunDir
+    config: FinetuneConfig,
+    base: Base,
+    data: TrainingData,
+    trained: TaggerModel | None,
+    tracker: Tracker,
+    run_dir: RunDir,
 ) -> FinetuneResult:
     lessons, report = lessons_of(data.train.rows, config)
-    targets = Targets(labels_for(lessons, _options(config).min_count))
-    kept = _vocabulary(lessons, base, config, run_dir)
+    options = _options(config)
+    start = go_on(trained, options) if trained else begin(base, lessons, options)
+    targets = Targets(start.labels)
+    write_text(run_dir / TOKENIZER, start.tokenizer)
     pieces = Pieces(run_dir / TOKENIZER)
     records = _records(lessons, targets, pieces, config, report)
     if not records:
@@ -88,9 +94,7 @@ def _train_or_resume(
     write_json(run_dir / "rows.json", report.as_dict())
     with tracked(config, base, data, run_dir, tracker, " tagger") as run:
         if not (run_dir / MODEL_FOLDER).is_dir():
-            weights = _train(
-                config, base, kept, records, targets, pieces, data.dev.rows, run_dir, run
-            )
+            weights = _train(config, start, records, targets, pieces, data.dev.rows, run_dir, run)
             ranges = input_ranges(weights, _sample(records, pieces, config.seed))
             _finish(weights, ranges, config, base, data, report, targets, pieces, run_dir)
         losses = {r["step"]: r["train/loss"] for r in run_dir.log("train.jsonl").read()}
@@ -103,16 +107,6 @@ def _train_or_resume(
 def _options(config: FinetuneConfig) -> EncoderOptions:
     assert config.encoder
     return config.encoder
-
-
-def _vocabulary(
-    lessons: Sequence[Lesson], base: Base, config: FinetuneConfig, run_dir: RunDir
-) -> list[int]:
-    """The ids of the base's pieces to keep; writes the tokenizer over them into the run directory."""
-    whole = base.path / TOKENIZER
-    kept = kept_pieces(whole, (one.plaintext for one in lessons), _options(config).vocabulary)
-    write_text(run_dir / TOKENIZER, pruned(whole, kept).to_str())
-    return kept
 
 
 def _records(
@@ -143,8 +137,7 @@ def _records(
 
 def _train(
     config: FinetuneConfig,
-    base: Base,
-    kept: Sequence[int],
+    start: Start,
     records: Sequence[Record],
     targets: Targets,
     pieces: Pieces,
@@ -154,16 +147,15 @@ def _train(
 ) -> Any:
     """Train to the end; the model with its best weights on dev, or its last where dev is empty."""
     set_seed(config.seed)
-    options = _options(config)
     trainer = EncoderTrainer(
-        new_encoder(base, options, kept, len(targets.labels.names)),
+        start.model(),
         TrainingArguments(
             **trainer_options(config, run_dir / CHECKPOINTS), remove_unused_columns=False
         ),
         train_dataset=records,
         data_collator=collate(pieces.padding),
         targets=targets,
-        head_rate=options.head_learning_rate,
+        head_rate=_options(config).head_learning_rate,
     )
 
     def measure(model: Any) -> dict[str, float | None]:
@@ -214,57 +206,6 @@ def _finish(
         return measured(OnnxNetwork(file), pieces, targets, config.max_length, data.dev.rows)
 
     save_tagger(weights, run_dir, config, base, data, report, targets.labels.names, ranges, measure)
-
-
-def new_encoder(base: Base, options: EncoderOptions, kept: Sequence[int], labels: int) -> Any:
-    """The base over the pieces `kept`, with a fresh head over `labels`, ready to train.
-
-    Raises InputError when the base is not a BERT-like encoder or has too few layers.
-    """
-    config = encoder_config(base, options)
-    config.num_labels = labels
-    model = _classifier(base, config)
-    embeddings = model.bert.embeddings
-    table = embeddings.word_embeddings.weight.detach()[list(kept)]
-    pieces = nn.Embedding(len(kept), table.shape[1], _weight=table)
-    pieces.weight.requires_grad_(False)
-    embeddings.word_embeddings = pieces
-    model.config.vocab_size = len(kept)
-    if not torch.cuda.is_available() and has_bfloat16():
-        halve_trained_linears(model.bert)
-    return model
-
-
-def encoder_config(base: Base, options: EncoderOptions) -> Any:
-    """Transformers' configuration of `base` under `options`. Raises InputError as `new_encoder`."""
-    config = AutoConfig.from_pretrained(base.path)
-    if config.model_type != "bert":
-        raise InputError(
-            f"{base.name} is a {config.model_type} model; an encoder tagger needs a BERT one, such as "
-            "multilingual-e5-small. Use the recipe `tagger` for language models."
-        )
-    if options.layers and options.layers > config.num_hidden_layers:
-        raise InputError(
-            f"encoder.layers is {options.layers}, but {base.name} has {config.num_hidden_layers}."
-        )
-    config.num_hidden_layers = options.layers or config.num_hidden_layers
-    config.hidden_dropout_prob = options.dropout
-    # Costs time on a CPU and gains nothing on short texts.
-    config.attention_probs_dropout_prob = config.classifier_dropout = 0.0
-    return config
-
-
-def _classifier(base: Base, config: Any) -> Any:
-    verbosity = logging.get_verbosity()
-    # That the head is new is meant so.
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        return AutoModelForTokenClassification.from_pretrained(
-            base.path, config=config, dtype=torch.float32
-        )
-    finally:
-        logging.set_verbosity(verbosity)
 
 
 class EncoderTrainer(TaggerTrainer):

@@ -48,10 +48,17 @@ class FinetuneResult:
 
 @contextmanager
 def opened(
-    config: FinetuneConfig, base: Base, data: TrainingData, prompt: Prompt | None, *, fresh: bool
+    config: FinetuneConfig,
+    base: Base,
+    data: TrainingData,
+    prompt: Prompt | None,
+    *,
+    start: TaggerModel | None = None,
+    fresh: bool,
 ) -> Iterator[RunDir]:
     """The run directory of a job. Of several processes the main one opens it, before the others go on.
 
+    `start` is the tagger that training goes on from.
     Raises InputError as `RunDir.open` does.
     """
     inputs = {
@@ -61,6 +68,8 @@ def opened(
     }
     if prompt:
         inputs["prompt_digest"] = prompt.digest
+    if start:
+        inputs["start_digest"] = start.manifest.digest
     here = processes()
     with ExitStack() as stack:
         run_dir = RunDir(config.out)

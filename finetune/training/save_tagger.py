@@ -19,7 +19,13 @@ from reno_dspy.base.files import replacing_folder, sha256_file, write_json, writ
 from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.show import markdown_table, shown
 from reno_dspy.jats.elements import SCORED
-from reno_dspy.systems.tagger.manifest import MANIFEST, MODEL, TOKENIZER, TaggerManifest
+from reno_dspy.systems.tagger.manifest import (
+    MANIFEST,
+    MODEL,
+    TOKENIZER,
+    TaggerManifest,
+    load_tagger,
+)
 
 # The folder of a run that holds the model.
 MODEL_FOLDER = "model"
@@ -57,8 +63,7 @@ def save_tagger(
             labels=tuple(labels),
             longest=config.max_length,
             data=[data_of(data.train), *([data_of(data.dev)] if data.dev.rows else [])],
-            # A path of this machine means nothing elsewhere.
-            recipe=config.identity() | {"data": data.train.name},
+            recipe=_recipe(config, data),
             results={
                 "rows": report.as_dict(),
                 "dev": best_of(run_dir),
@@ -68,6 +73,15 @@ def save_tagger(
         )
         write_json(folder / MANIFEST, manifest.model_dump(mode="json"))
         write_text(folder / "README.md", card(manifest))
+
+
+def _recipe(config: FinetuneConfig, data: TrainingData) -> dict[str, Any]:
+    """The recipe with names where it has paths of this machine, which mean nothing elsewhere."""
+    return config.identity() | {
+        "data": data.train.name,
+        "rehearsal": config.rehearsal and Path(config.rehearsal).name,
+        "start_from": config.start_from and load_tagger(config.start_from).name(),
+    }
 
 
 def card(manifest: TaggerManifest) -> str:
@@ -85,6 +99,7 @@ def card(manifest: TaggerManifest) -> str:
         "the annotation is well-formed and its text is the reference.",
         "",
         f"- Base: {manifest.base} (revision `{manifest.base_revision[:12]}`), trained whole",
+        *([f"- Went on from: {before}"] if (before := manifest.recipe.get("start_from")) else []),
         f"- Weights: ONNX, 8 bits, SHA-256 `{manifest.digest[:12]}...`",
         f"- Data: {train['name']}, {train['rows']} rows (digest `{train['digest']}`), of which "
         f"{manifest.results['rows']['used']} could be trained on",

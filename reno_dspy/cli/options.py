@@ -79,7 +79,9 @@ def _model_options(model: type[Config], argument: str | None) -> list[Callable[[
 
 
 def _option(name: str, field: FieldInfo, kind: click.ParamType[Any, Any]) -> Callable[[Job], Job]:
-    flag = f"--{name.replace('_', '-')}"
+    extra = field.json_schema_extra
+    # A field cannot be called `from`.
+    flag = str(extra["flag"]) if isinstance(extra, dict) else f"--{name.replace('_', '-')}"
     if kind is click.BOOL:
         flag = f"{flag}/--no-{name.replace('_', '-')}"
     help_text = (field.description or "").strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
@@ -23,7 +24,8 @@ from reno_dspy.base.config import resolve
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.tracker import NullRun, NullTracker, Tracker
 from reno_dspy.cli.main import group
-from reno_dspy.jats.citation import parse, read, text_of
+from reno_dspy.data.dataset import load
+from reno_dspy.jats.citation import parse, read, read_values, text_of
 from reno_dspy.systems.tagger.encoding import Pieces, encode
 from reno_dspy.systems.tagger.model import OnnxNetwork, Tagger
 
@@ -175,3 +177,80 @@ def test_the_command_evaluates_a_tagger_of_ones_own(
     shown = " ".join(result.output.split())
     assert "Valid XML 100.0" in shown
     assert "Text kept 100.0" in shown
+
+
+def corrections(folder: Path, count: int) -> Path:
+    """Corrected references whose volume is always called an issue, as nobody annotated before."""
+    folder.mkdir()
+    lines = []
+    for number in range(count):
+        text = f"Ojo C. Reeds {number}. Ann Moor. {1900 + number};{number}:5."
+        fields = [("surname", "Ojo"), ("article-title", f"Reeds {number}"), ("source", "Ann Moor")]
+        fields += [("year", str(1900 + number)), ("issue", f"{number}:"), ("fpage", "5.")]
+        spans, at = [], 0
+        for name, value in fields:
+            start = text.index(value, at)
+            at = start + len(value)
+            bare = value.rstrip(".:")
+            role = "author" if name == "surname" else None
+            spans.append({"start": start, "end": start + len(bare), "field": name, "role": role})
+        lines.append(
+            {"text": text, "spans": spans, "accepted": True, "publication_type": "journal"}
+        )
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (folder / "corrections.jsonl").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_a_tagger_goes_on_from_corrections_and_forgets_nothing(
+    trained: FinetuneResult, base: Path, pairs: Path, tmp_path: Path
+) -> None:
+    before = trained.adapter.path.parent
+    # A reference that is corrected, and one that is measured on: neither is rehearsed as it was.
+    old = json.loads(pairs.read_text(encoding="utf-8").splitlines()[0])
+    mixed = tmp_path / "old.jsonl"
+    known = {**old, "plaintext": "Ojo C. Reeds 3. Ann Moor. 1903;3:5.", "citing_article": "x"}
+    mixed.write_text(pairs.read_text(encoding="utf-8") + json.dumps(known) + "\n", encoding="utf-8")
+    flags = {
+        "base": str(base), "data": str(corrections(tmp_path / "corrections", 40)),
+        "out": tmp_path / "run", "start_from": before, "rehearsal": str(mixed), "max_steps": 60,
+    }  # fmt: skip
+    sets = ["max_length=128", "optimizer.learning_rate=3e-3", "encoder.dropout=0",
+            "encoder.head_learning_rate=2e-3", "optimizer.batch_size=8", "rehearsal_share=0.4"]  # fmt: skip
+    config = resolve(FinetuneConfig, RECIPES / "tagger-e5-corrections.yaml", flags, sets)
+    data = load_data(config)
+    sources = [row.source for row in data.train.rows]
+    assert 0.3 < sources.count("ours") / len(sources) < 0.5
+    assert sum("Reeds 3." in (row.plaintext or "") for row in data.train.rows) <= 1
+    result = train_encoder(config, data, NullTracker())
+    manifest = result.adapter.manifest
+    assert manifest.labels == trained.adapter.manifest.labels
+    assert manifest.recipe["start_from"] == trained.adapter.name()
+    assert result.losses[1] < trained.losses[1] / 2
+    system = Tagger(result.adapter.path)
+    asyncio.run(system.start())
+    for rows in (load(str(tmp_path / "corrections"), "test").rows, load(str(pairs)).rows):
+        texts = [row.plaintext or "" for row in rows]
+        answers = [values(c.text) for c in asyncio.run(system.annotate(texts))]
+        right = [values(row.xml) for row in rows]
+        assert sum(a == b for a, b in zip(answers, right, strict=True)) > 0.8 * len(rows)
+
+
+def values(xml: str) -> Mapping[str, tuple[str, ...]]:
+    return read_values(parse(xml), ["surname", "source", "year"])
+
+
+def test_going_on_needs_a_tagger_of_the_same_base(
+    trained: FinetuneResult, job: Job, pairs: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(trained.adapter.path, tmp_path / "alone" / "model")
+    with pytest.raises(InputError, match="has no best/"):
+        job(tmp_path / "run", f"start_from={tmp_path / 'alone'}")
+    with pytest.raises(InputError, match="was trained on"):
+        job(
+            tmp_path / "run",
+            f"start_from={trained.adapter.path.parent}",
+            "base=multilingual-e5-small",
+        )
+    with pytest.raises(InputError, match="rehearsal needs --from"):
+        job(tmp_path / "run", f"rehearsal={pairs}")
