@@ -26,6 +26,7 @@ COMMANDS = {
     "filter": "Check pairs of plain text and XML for errors of annotation.",
     "evaluate": "Measure a system on a data set.",
     "score": "Score stored predictions again; no LM is called.",
+    "calibrate": "Fit a model's confidence to references that it never saw.",
     "train-crf": "Train the classical baseline, a linear-chain CRF.",
     "optimize": "Optimize a prompt with GEPA.",
     "finetune": "Fine-tune a small model with LoRA.",

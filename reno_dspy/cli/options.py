@@ -31,12 +31,14 @@ def job_options(
     *,
     argument: str | None = None,
     tracked: bool = True,
+    resumed: bool = True,
 ) -> Callable[[Job], Job]:
     """Give a command one option for every scalar field of `model`, and those of every job.
 
     The command is called as `f(config, fresh=..., tracking=...)`, without `tracking` for a job that is
-    not `tracked`. With `recipes`, it takes a RECIPE argument (a file, or a name in that folder);
-    without, `--config FILE`. `argument` names the field that is given without a flag.
+    not `tracked`, without `fresh` for one that is not `resumed`. With `recipes`, it takes a RECIPE
+    argument (a file, or a name in that folder); without, `--config FILE`. `argument` names the field that
+    is given without a flag.
     """
 
     def decorate(job: Job) -> Job:
@@ -59,7 +61,7 @@ def job_options(
                 job(resolved, **modes)
 
         wrapped: Job = command
-        options = [*_model_options(model, argument), *_common_options(recipes, tracked)]
+        options = [*_model_options(model, argument), *_common_options(recipes, tracked, resumed)]
         for option in reversed(options):
             wrapped = option(wrapped)
         return wrapped
@@ -103,15 +105,18 @@ def _scalar_type(annotation: Any) -> click.ParamType[Any, Any] | None:
     return _SCALARS.get(annotation)
 
 
-def _common_options(recipes: Path | None, tracked: bool) -> list[Callable[[Job], Job]]:
+def _common_options(
+    recipes: Path | None, tracked: bool, resumed: bool
+) -> list[Callable[[Job], Job]]:
     file = click.option("--config", type=_SCALARS[Path], help="YAML file with these options.")
     tracking = click.option(
         "--tracking/--no-tracking", default=True, help="Log to MLflow.  [default: tracking]"
     )
+    fresh = click.option("--fresh", is_flag=True, help="Start over instead of resuming --out.")
     return [
         click.argument("recipe") if recipes else file,
         click.option("--set", "sets", multiple=True, metavar="A.B=C", help="Override one option."),
         click.option("--dry-run", is_flag=True, help="Print the resolved configuration and stop."),
-        click.option("--fresh", is_flag=True, help="Start over instead of resuming --out."),
+        *([fresh] if resumed else []),
         *([tracking] if tracked else []),
     ]

@@ -101,7 +101,19 @@ def _notes(report: Report) -> list[str]:
     ]
     if report.clusters < 2:
         lines.append("No intervals: all references are of one citing article.")
-    return lines + _punctuation(report)
+    return lines + _punctuation(report) + _reliability(report)
+
+
+def _reliability(report: Report) -> list[str]:
+    """How far confidence can be trusted, and what one may accept unseen."""
+    found = report.reliability
+    if found is None:
+        return []
+    return [
+        f"Confidence: expected calibration error {found.ece:.3f} (n {found.n}; {found.chance:.3f} would be "
+        f"chance), area under the risk-coverage curve {found.aurc:.3f}.",
+        found.sentence(),
+    ]
 
 
 def _punctuation(report: Report) -> list[str]:

@@ -8,6 +8,8 @@ SESSIONS = "sessions.jsonl"
 PROMPT = "prompt.txt"
 # The report (`reno_dspy.measure.result.Report`). Written last: an evaluation without it is unfinished.
 REPORT = "report.json"
+# Reliability diagram, of a system that gives its confidence.
+RELIABILITY = "reliability.svg"
 # One line a citation: what was found, missed and wrong in each field.
 CITATIONS = "citations.csv"
 # Human verdicts on wrong values (`reno review import`).

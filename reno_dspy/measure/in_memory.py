@@ -16,7 +16,7 @@ def measure(system: System, rows: Sequence[Row]) -> Report:
 
     Raises InputError or JobError when it does not start.
     """
-    completions = asyncio.run(_answers(system, [row.plaintext or "" for row in rows]))
+    completions = asyncio.run(answers(system, [row.plaintext or "" for row in rows]))
     return report_on(system, rows, completions)
 
 
@@ -36,7 +36,8 @@ def report_on(system: System, rows: Sequence[Row], completions: Sequence[Complet
     return make_report(records, system=system.name, identity=dict(system.identity()))
 
 
-async def _answers(system: System, texts: Sequence[str]) -> list[Completion]:
+async def answers(system: System, texts: Sequence[str]) -> list[Completion]:
+    """The answers of `system` to `texts`. Raises InputError or JobError when it does not start."""
     await system.start()
     size = system.batch_size
     batches = [texts[i : i + size] for i in range(0, len(texts), size)]

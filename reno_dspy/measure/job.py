@@ -26,7 +26,15 @@ from reno_dspy.base.tracker import Run, Tracker
 from reno_dspy.data.dataset import Dataset, Row
 from reno_dspy.data.options import StrictData
 from reno_dspy.measure.fields import FIELD_SETS, Fields
-from reno_dspy.measure.files import CITATIONS, PREDICTIONS, PROMPT, REPORT, REVIEWS
+from reno_dspy.measure.files import (
+    CITATIONS,
+    PREDICTIONS,
+    PROMPT,
+    RELIABILITY,
+    REPORT,
+    REVIEWS,
+)
+from reno_dspy.measure.reliability_plot import reliability_svg
 from reno_dspy.measure.report import citation_table, describe, report_scores, score_records
 from reno_dspy.measure.result import Report
 from reno_dspy.measure.sessions import Sessions, session
@@ -221,6 +229,9 @@ def _write_results(
     """Write and log the results; report.json comes last, for it marks the run as finished."""
     JsonlLog(run_dir / PREDICTIONS).replace(records)
     write_text(run_dir / CITATIONS, table)
+    if report.reliability is not None:
+        write_text(run_dir / RELIABILITY, reliability_svg(report.reliability))
+        run.artifact(run_dir / RELIABILITY)
     write_json(run_dir / REPORT, report.to_json())
     run.metrics(report.to_metrics())
     for name in (PREDICTIONS, CITATIONS, REPORT):

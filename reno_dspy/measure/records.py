@@ -61,8 +61,20 @@ def _checked(record: Record, where: str) -> dict[str, Any]:
     checked = {column: value for column, value in record.items() if not is_nothing(value)}
     for column in ("prediction", "plaintext"):
         checked[column] = text(checked.get(column), f"{where}: column `{column}`")
+    if "confidence" in checked:
+        checked["confidence"] = _probability(checked["confidence"], where)
     for column in ("id", "citing_article", *_GROUPS):
         value = checked.get(column)
         if not (isinstance(value, bool) and column in _GROUPS):
             checked[column] = label(value, f"{where}: column `{column}`")
     return checked
+
+
+def _probability(value: Any, where: str) -> float:
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        found = -1.0
+    if not 0 <= found <= 1:
+        raise InputError(f"{where}: column `confidence` has {value!r}, no number from 0 to 1.")
+    return found

@@ -23,6 +23,7 @@ from reno_dspy.measure.measures import (
 )
 from reno_dspy.measure.metric import PROFILES, CitationScore, compare
 from reno_dspy.measure.records import Record, check_records
+from reno_dspy.measure.reliability import reliability_of
 from reno_dspy.measure.result import OVERALL, Estimate, FieldReport, Report, Slice
 from reno_dspy.measure.stats import Interval, ratio_intervals
 
@@ -91,6 +92,10 @@ def report_scores(
         completion_tokens=_sum(records, "completion_tokens"),
         cost=_sum(records, "cost"),
         slices=_slices(records, scores, counts, clusters),
+        reliability=reliability_of(
+            [record.get("confidence") for record in records],
+            [score.whole_right for score in scores],
+        ),
         **origin,
     )
 
@@ -154,9 +159,13 @@ def describe(report: Report) -> str:
     return (
         f"**{report.system}** on {report.data}: overall lenient recall "
         f"{shown(report.overall.value(RECALL))} over {report.n} references, {shares} "
-        f"(profile `{report.profile}`).\n\n"
+        f"(profile `{report.profile}`).{_reliability(report)}\n\n"
         + markdown_table(["field", "recall", "strict recall", "precision", "gold"], rows)
     )
+
+
+def _reliability(report: Report) -> str:
+    return "" if report.reliability is None else f" {report.reliability.sentence()}"
 
 
 def _names(scores: Sequence[CitationScore]) -> tuple[str, ...]:

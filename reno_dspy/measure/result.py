@@ -15,6 +15,7 @@ from typing import Any, Self
 from reno_dspy.base.errors import InputError
 from reno_dspy.measure.files import REPORT
 from reno_dspy.measure.measures import COUNTS, MEASURES, SHARES
+from reno_dspy.measure.reliability import Reliability
 
 OVERALL = "overall"
 _TALLIES = ("errors", "truncated", "fenced", "thought", "gold_malformed", "clusters")
@@ -66,7 +67,7 @@ class Report:
     scored fields together, `slices` attribute -> value -> that part of the data. `errors` counts failed
     requests, which are empty predictions; `truncated` answers cut by the token limit; `clusters` the
     citing articles that intervals are drawn from. Tokens and `cost` (US dollars) are None where no answer
-    came with them.
+    came with them, and so is `reliability` where none came with a confidence.
     """
 
     n: int
@@ -84,6 +85,7 @@ class Report:
     completion_tokens: int | None = None
     cost: float | None = None
     slices: Mapping[str, Mapping[str, Slice]] = field(default_factory=dict)
+    reliability: Reliability | None = None
     system: str | None = None
     identity: Mapping[str, str] = field(default_factory=dict)
     data: str | None = None
@@ -120,6 +122,7 @@ class Report:
                 by: {name: _slice_to_json(one) for name, one in parts.items()}
                 for by, parts in self.slices.items()
             },
+            "reliability": None if self.reliability is None else self.reliability.to_json(),
             "system": self.system,
             "identity": dict(self.identity),
             "data": self.data,
@@ -155,7 +158,7 @@ class Report:
             }
         for name, one in self.every_field():
             metrics |= {f"{m.metric}/{name}": one.value(m.name) for m in MEASURES}
-        return metrics
+        return metrics | ({} if self.reliability is None else self.reliability.to_metrics())
 
     @classmethod
     def from_metrics(cls, metrics: Mapping[str, float], **origin: Any) -> Self:
@@ -215,6 +218,9 @@ def _report_values(values: Mapping[str, Any]) -> dict[str, Any]:
         "completion_tokens": values.get("completion_tokens") or None,
         "fields": {name: _field_from_json(one) for name, one in values["fields"].items()},
         "overall": _field_from_json(values[OVERALL]),
+        "reliability": Reliability.from_json(found)
+        if (found := values.get("reliability"))
+        else None,
         "slices": {
             by: {name: _slice_from_json(one) for name, one in parts.items()}
             for by, parts in values["slices"].items()

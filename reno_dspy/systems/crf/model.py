@@ -20,6 +20,12 @@ from reno_dspy.jats.spans import render
 from reno_dspy.systems import Completion
 from reno_dspy.systems.batches import Annotated, complete_batch
 from reno_dspy.systems.bio import spans_of
+from reno_dspy.systems.calibration import (
+    calibrated,
+    calibration_file,
+    identity_of,
+    load_calibration,
+)
 from reno_dspy.systems.confidence import Judge, Labelled
 from reno_dspy.systems.crf.features import features
 from reno_dspy.systems.crf.weights import Weights, read_weights
@@ -45,6 +51,8 @@ class Crf:
         self._model = _read(model)
         self._weights = _weights(self._model, model)
         self._judge = Judge(self._weights.labels, self._weights.chain)
+        self.calibration_file = calibration_file(model)
+        self.calibration = load_calibration(self.calibration_file, self.model_digest)
 
     @classmethod
     def from_options(cls, options: SystemOptions, _log: Path) -> Self:
@@ -52,13 +60,14 @@ class Crf:
         return cls(SHIPPED if options.system == cls.name else Path(options.system))
 
     @cached_property
-    def digest(self) -> str:
+    def model_digest(self) -> str:
         """Sixteen hexadecimal digits of the model file's SHA-256."""
         return digest(self._model)
 
     def identity(self) -> Mapping[str, str]:
-        """The model, by digest."""
-        return {"model": "crf", "model_digest": self.digest}
+        """The model and its calibration, by digest."""
+        known = identity_of(self.calibration)
+        return {"model": "crf", "model_digest": self.model_digest, **known}
 
     async def start(self) -> None:
         """Nothing is left to load."""
@@ -74,10 +83,11 @@ class Crf:
     def annotate_all(self, references: Sequence[str]) -> list[Annotated]:
         """An annotation of each reference, with the confidence in it. Raises ValueError as above."""
         labelled = self._labelled(references)
-        return [
+        found = [
             Annotated(render(one.read.reference, one.spans), confidence)
             for one, confidence in zip(labelled, self._judge.judge(labelled), strict=True)
         ]
+        return calibrated(self.calibration, found)
 
     def _labelled(self, references: Sequence[str]) -> list[Labelled]:
         """The most likely labels of `references`, and the values that they mark."""

@@ -19,7 +19,13 @@ from numpy.typing import NDArray
 
 from reno_dspy.base.errors import InputError
 from reno_dspy.systems import Completion
-from reno_dspy.systems.batches import complete_batch
+from reno_dspy.systems.batches import Annotated, complete_batch
+from reno_dspy.systems.calibration import (
+    calibrated,
+    calibration_file,
+    identity_of,
+    load_calibration,
+)
 from reno_dspy.systems.options import SystemOptions
 from reno_dspy.systems.tagger.encoding import Pieces
 from reno_dspy.systems.tagger.labelling import Labeller
@@ -39,6 +45,13 @@ class Tagger:
         """Check the model directory `adapter`. Raises InputError when it is none."""
         self._model = load_tagger(adapter)
         self._labeller: Labeller | None = None
+        self.calibration_file = calibration_file(self._model.path / MODEL)
+        self.calibration = load_calibration(self.calibration_file, self.model_digest)
+
+    @property
+    def model_digest(self) -> str:
+        """The digest of the weights."""
+        return self._model.digest
 
     @classmethod
     def from_options(cls, options: SystemOptions, _log: Path) -> Self:
@@ -48,8 +61,9 @@ class Tagger:
         return cls(options.adapter)
 
     def identity(self) -> Mapping[str, str]:
-        """The model, by digest."""
-        return {"model": self._model.name(), "model_digest": self._model.digest}
+        """The model and its calibration, by digest."""
+        known = identity_of(self.calibration)
+        return {"model": self._model.name(), "model_digest": self.model_digest, **known}
 
     async def start(self) -> None:
         """Load the model. Raises InputError when onnxruntime cannot."""
@@ -58,8 +72,11 @@ class Tagger:
 
     async def annotate(self, references: Sequence[str]) -> list[Completion]:
         """Annotate references together; one that XML cannot hold is an error row."""
+        return await asyncio.to_thread(complete_batch, self._annotated, references)
+
+    def _annotated(self, references: Sequence[str]) -> list[Annotated]:
         assert self._labeller, "start() comes first"
-        return await asyncio.to_thread(complete_batch, self._labeller.annotate, references)
+        return calibrated(self.calibration, self._labeller.annotate(references))
 
 
 def open_labeller(model: TaggerModel) -> Labeller:

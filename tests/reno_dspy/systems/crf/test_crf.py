@@ -251,7 +251,7 @@ def test_evaluating_the_crf_from_the_command_line(tmp_path: Path, name: str) -> 
     assert done.exit_code == 0
     report = json.loads((out / "report.json").read_text())
     assert (report["n"], report["valid_xml"], report["fidelity"]) == (6, 100, 100)
-    assert report["identity"]["model_digest"] == Crf().digest
+    assert report["identity"]["model_digest"] == Crf().model_digest
 
 
 def test_the_model_is_read_from_its_file_as_crfsuite_reads_it(crf: Crf) -> None:
