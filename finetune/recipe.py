@@ -85,7 +85,7 @@ class FinetuneConfig(Config):
     prompt: str = Field("zero-shot", description="Prompt: a name that ships, or a prompt file.")
     start_from: Free[Path | None] = Field(
         None,
-        description="Run directory of a tagger on an encoder to go on from, instead of from the base.",
+        description="Tagger on an encoder (run or model directory) to go on from, not from the base.",
         json_schema_extra={"flag": "--from"},
     )
     rehearsal: str | None = Field(

@@ -16,12 +16,13 @@ from finetune.base import Base
 from finetune.cpu import halve_trained_linears, has_bfloat16
 from finetune.recipe import EncoderOptions
 from finetune.training.callbacks import BEST
+from finetune.training.restore import restored
 from finetune.training.targets import labels_for
 from finetune.training.vocabulary import kept_pieces, pruned
 from reno_dspy.base.errors import InputError
 from reno_dspy.data.lessons import Lesson
 from reno_dspy.systems.tagger.labels import Labels
-from reno_dspy.systems.tagger.manifest import TOKENIZER, TaggerModel, load_tagger
+from reno_dspy.systems.tagger.manifest import MODEL, TOKENIZER, TaggerModel, load_tagger
 
 
 @dataclass(frozen=True)
@@ -43,35 +44,31 @@ def begin(base: Base, lessons: Sequence[Lesson], options: EncoderOptions) -> Sta
 
 
 def open_trained(run: Path, base: Base) -> TaggerModel:
-    """The tagger of a run directory, to go on from.
+    """The tagger in a run or model directory, to go on from.
 
-    Raises InputError when there is none, it is of another base, or its weights are not there in full.
+    Raises InputError when there is none, or it is of another base.
     """
     trained = load_tagger(run)
     if trained.manifest.base != base.name:
         raise InputError(
             f"{run} was trained on {trained.manifest.base}, and the recipe's base is {base.name}."
         )
-    if not (weights_of(trained) / "config.json").is_file():
-        raise InputError(
-            f"{run} has no {BEST}/: training goes on from the run directory of a tagger that was measured "
-            "on dev, not from its exported model alone."
-        )
     return trained
 
 
-def weights_of(trained: TaggerModel) -> Path:
-    """The folder of a trained tagger's best weights, in full precision."""
-    return trained.path.parent / BEST
-
-
 def go_on(trained: TaggerModel, options: EncoderOptions) -> Start:
-    """The best weights of `trained`, its labels and its vocabulary; fields that it lacks stay unlearnt."""
+    """The weights of `trained`, its labels and its vocabulary; fields that it lacks stay unlearnt.
+
+    The weights are those of its run, or, where only the exported model is there, those of that.
+    """
     tokenizer = (trained.path / TOKENIZER).read_text(encoding="utf-8")
+    best = trained.path.parent / BEST
 
     def model() -> Any:
-        config = _dropped(AutoConfig.from_pretrained(weights_of(trained)), options)
-        return _prepared(_classifier(weights_of(trained), config))
+        if not (best / "config.json").is_file():
+            return _prepared(restored(trained.path / MODEL, options.dropout))
+        config = _dropped(AutoConfig.from_pretrained(best), options)
+        return _prepared(_classifier(best, config))
 
     return Start(Labels(trained.manifest.labels), tokenizer, model)
 

@@ -74,10 +74,12 @@ class Correction(Marked):
     """A reference as it is saved; only an accepted one is a row of the data set.
 
     `article` is the citing article, by DOI or by any name. `system` proposed the fields that the person
-    corrected. `saved_at` is the time in ISO 8601.
+    corrected, with its `confidence` that all are right, while nobody has changed one. `saved_at` is the
+    time in ISO 8601.
     """
 
     accepted: bool = False
+    confidence: float | None = Field(None, ge=0, le=1)
     article: str | None = None
     licence: str | None = None
     system: str | None = None

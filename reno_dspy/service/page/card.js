@@ -3,13 +3,15 @@
 import { choice, h } from "./dom.js";
 import { valueOf } from "./model.js";
 
-// A field that its system is less sure of is marked.
-export const UNSURE = 0.8;
+// A field is marked that its system is less sure of; a reference, if it is likely that some field is wrong.
+const UNSURE = 0.8;
+const UNSURE_WHOLE = 0.5;
 
 export const isUnsure = (ref) =>
-  !ref.accepted && (ref.error !== null || ref.spans.some(isUnsureSpan));
+  !ref.accepted && (ref.error !== null || isUnsureWhole(ref) || ref.spans.some(isUnsureSpan));
 
 const isUnsureSpan = (span) => span.confidence !== null && span.confidence < UNSURE;
+const isUnsureWhole = (ref) => ref.confidence !== null && ref.confidence < UNSURE_WHOLE;
 
 const percent = (confidence) => `${Math.round(confidence * 100)}% sure`;
 
@@ -28,15 +30,13 @@ export function card(ref, number, open, words, act) {
 }
 
 function head(ref, number, words, act) {
-  const doubtful = ref.accepted ? 0 : ref.spans.filter(isUnsureSpan).length;
   const types = [["", "no type"], ...words.types.map((name) => [name, words.type(name)])];
   return h("div", { class: "head" },
     h("h3", {}, h("span", { class: "sr" }, "Reference "), String(number)),
     choice({ class: "type", "aria-label": `Publication type of reference ${number}`, "data-key": "type",
              onchange: (event) => act.setType(ref.id, event.target.value || null) },
       types, ref.type ?? ""),
-    doubtful ? h("span", { class: "doubts" }, h("span", { class: "badge", "aria-hidden": "true" }, "?"),
-      String(doubtful), h("span", { class: "wide" }, " unsure")) : null,
+    ref.accepted ? null : doubts(ref),
     h("span", { class: "space" }),
     h("button", { type: "button", class: "quiet", "data-key": "add",
                   "aria-label": `Add field to reference ${number}`,
@@ -47,6 +47,14 @@ function head(ref, number, words, act) {
     h("button", { type: "button", class: "accept", "data-key": "accept", "aria-pressed": String(ref.accepted),
                   "aria-label": `Accept reference ${number}`,
                   onclick: () => act.accept(ref.id) }, ref.accepted ? "Accepted" : "Accept"));
+}
+
+/** How many fields are unsure; or, where none is, that a field may be missing or wrong. */
+function doubts(ref) {
+  const count = ref.spans.filter(isUnsureSpan).length;
+  if (!count && !isUnsureWhole(ref)) return null;
+  return h("span", { class: "doubts" }, h("span", { class: "badge", "aria-hidden": "true" }, "?"),
+    count ? String(count) : "", h("span", { class: "wide" }, count ? " unsure" : "check all fields"));
 }
 
 /** What a button shows: words, or on a small screen a sign. Its aria-label is read in any case. */

@@ -16,6 +16,7 @@ export function reference(id, given) {
     type: given.publication_type ?? null,
     spans: (given.spans ?? []).map(span).sort((a, b) => a.start - b.start),
     accepted: given.accepted ?? false,
+    confidence: given.confidence ?? null,  // of the whole, while nobody has changed a field
     article: given.article ?? null,
     licence: given.licence ?? null,
     system: given.system ?? null,
@@ -36,6 +37,7 @@ export const payload = (ref) => ({
 export const record = (ref) => ({
   ...payload(ref),
   accepted: ref.accepted,
+  confidence: ref.confidence,
   article: ref.article,
   licence: ref.licence,
   system: ref.system,
@@ -55,10 +57,11 @@ export const folded = (text) =>
 export function withSpan(ref, added, index = null) {
   const others = ref.spans.filter((_, i) => i !== index).flatMap((one) => left(ref, one, added));
   const spans = [...others, added].sort((a, b) => a.start - b.start);
-  return { ...ref, spans };
+  return { ...ref, spans, confidence: null };
 }
 
-export const withoutSpan = (ref, index) => ({ ...ref, spans: ref.spans.filter((_, i) => i !== index) });
+export const withoutSpan = (ref, index) =>
+  ({ ...ref, spans: ref.spans.filter((_, i) => i !== index), confidence: null });
 
 /** What is left of the span `one` under `added`: nothing, or one piece without white space at its ends. */
 function left(ref, one, added) {
