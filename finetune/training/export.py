@@ -22,10 +22,12 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 Weights = Mapping[str, NDArray[np.float32]]
-# The least and the greatest value that each linear layer is given.
-Ranges = Mapping[str, tuple[float, float]]
+# The least and the greatest value of each input of each linear layer, by the layer's name.
+Ranges = Mapping[str, tuple[NDArray[np.float32], NDArray[np.float32]]]
 _OWN = "com.microsoft"
 _LARGEST = 63
+# Of 0.4 to 1, 0.65 to 0.85 changed the fewest labels.
+_MOVED = 0.7
 
 
 @dataclass(frozen=True)
@@ -90,9 +92,13 @@ class _Graph:
         Both factors are rounded to 8 bits.
         """
         low, high = self.ranges[layer]
-        step = max(high - low, 1e-6) / 255
+        even = _evening(np.maximum(-low, high), np.abs(matrix).max(axis=1))
+        x = self.node("Mul", x, self.constant(f"{layer}.even", 1 / even))
+        matrix = matrix * even[:, None]
+        least, greatest = float((low / even).min()), float((high / even).max())
+        step = max(greatest - least, 1e-6) / 255
         scale = self.constant(f"{layer}.input.scale", np.array(step, np.float32))
-        middle = np.array(round(-low / step), np.uint8)
+        middle = np.array(round(-least / step), np.uint8)
         zero = self.constant(f"{layer}.input.zero", middle)
         scales = np.maximum(np.abs(matrix).max(axis=0), 1e-12) / _LARGEST
         rounded = np.rint(matrix / scales).astype(np.int8)
@@ -112,6 +118,18 @@ class _Graph:
         """`x`, normalized over its last axis."""
         weight, bias = self.weight(f"{name}.weight"), self.weight(f"{name}.bias")
         return self.node("LayerNormalization", x, weight, bias, epsilon=sizes.epsilon)
+
+
+def _evening(inputs: NDArray[np.float32], weights: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A divisor for each input of a product, by which the rows of its matrix are multiplied.
+
+    A few inputs of an encoder's layers are a hundred times as large as the others, and would leave
+    the others a few steps of the 255. Most of the difference is moved into the matrix (SmoothQuant,
+    Xiao et al. 2023). `inputs` and `weights` are the largest absolute values of each input and row.
+    """
+    found = np.maximum(inputs, 1e-4) ** _MOVED / np.maximum(weights, 1e-6) ** (1 - _MOVED)
+    even: NDArray[np.float32] = (found / np.exp(np.log(found).mean())).astype(np.float32)
+    return even
 
 
 def _embed(graph: _Graph, sizes: Sizes) -> str:
