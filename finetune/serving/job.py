@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
-import socket
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,9 +21,10 @@ import yaml
 
 from finetune.base import Base, resolve_base
 from finetune.manifest import PROMPT, Adapter, load_adapter
-from reno_dspy.base.child_server import child_server, python_module, url_of
+from reno_dspy.base.child_server import child_server, python_module
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import cache_dir, write_json, write_text
+from reno_dspy.base.listening import address_of, listening, run_app
 
 if TYPE_CHECKING:
     from finetune.serving.server import Served
@@ -89,28 +88,14 @@ def serve_cpu(
 
     Serves the adapters if there are any, else the base. Raises InputError for a port in use.
     """
-    import uvicorn
-
     from finetune.serving.server import make_app
 
-    with _bind(host, port) as listener:
-        address = listener.getsockname()
+    with listening(host, port) as listener:
         models = {a.name(): _load(base, a, context, slots) for a in adapters} or {
             base.name: _load(base, None, context, slots)
         }
-        endpoints = [Endpoint(f"{url_of(address[0], address[1])}/v1", name) for name in models]
-
-        class Server(uvicorn.Server):  # type: ignore[misc]
-            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-                await super().startup(sockets)
-                ready(endpoints)
-
-        app = make_app(models, max_tokens)
-        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2)
-        # After a clean stop uvicorn raises the signal again; both then mean Ctrl-C.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        with suppress(KeyboardInterrupt):
-            Server(config).run(sockets=[listener])
+        endpoints = [Endpoint(f"{address_of(listener)}/v1", name) for name in models]
+        run_app(make_app(models, max_tokens), listener, lambda: ready(endpoints))
 
 
 def _load(base: Base, adapter: Adapter | None, context: int, slots: int) -> Served:
@@ -126,21 +111,6 @@ def _load(base: Base, adapter: Adapter | None, context: int, slots: int) -> Serv
         halve_linears(model.requires_grad_(False))
     context = min(context, model.config.max_position_embeddings)
     return Served(Engine(model, stop, slots, context), tokenizer)
-
-
-def _bind(host: str, port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((host, port))
-        listener.listen(128)
-    except OSError as error:
-        listener.close()
-        raise InputError(
-            f"Cannot listen on {host}:{port} ({error.strerror}). "
-            "Name another --port, or 0 for any free one."
-        ) from error
-    return listener
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
@@ -45,15 +45,26 @@ class Answer(TypedDict, total=False):
 
 def write_answers(path: Path, form: Form, answers: Iterable[Answer]) -> tuple[int, int]:
     """Write `answers` whole or not at all, one by one; return how many, and how many have an error."""
-    begin, between, end = _FRAMES[form]
     total = failed = 0
+
+    def counted() -> Iterator[Answer]:
+        nonlocal total, failed
+        for answer in answers:
+            total, failed = total + 1, failed + (answer["error"] is not None)
+            yield answer
+
     with replacing(path, "w") as file:
-        file.write(begin)
-        for total, answer in enumerate(answers, start=1):
-            failed += answer["error"] is not None
-            file.write((between if total > 1 else "") + _shown(form, total, answer))
-        file.write(end)
+        file.writelines(written(form, counted()))
     return total, failed
+
+
+def written(form: Form, answers: Iterable[Answer]) -> Iterator[str]:
+    """The content of a file of `answers`, piece by piece."""
+    begin, between, end = _FRAMES[form]
+    yield begin
+    for number, answer in enumerate(answers, start=1):
+        yield (between if number > 1 else "") + _shown(form, number, answer)
+    yield end
 
 
 def _shown(form: Form, number: int, answer: Answer) -> str:
@@ -62,10 +73,9 @@ def _shown(form: Form, number: int, answer: Answer) -> str:
     if form == "jats":
         return ref(number, label, text, annotation, error)
     if form == "jsonl":
-        whole = annotation and label and _with_label(annotation, label)
         row = {
             "reference": label + text,
-            "annotation": whole or annotation,
+            "annotation": annotation and with_label(annotation, label),
             "error": error,
             "confidence": answer.get("confidence"),
             "values": answer.get("values"),
@@ -78,8 +88,10 @@ def _shown(form: Form, number: int, answer: Answer) -> str:
     return _json({"id": item_id, "type": "document", "title": text, "note": error})
 
 
-def _with_label(annotation: str, label: str) -> str:
+def with_label(annotation: str, label: str) -> str:
     """The annotation of a whole reference, its label inside."""
+    if not label:
+        return annotation
     root = parse(annotation)
     element = etree.Element("label")
     element.text = label.rstrip()

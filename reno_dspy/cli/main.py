@@ -30,7 +30,7 @@ COMMANDS = {
     "train-crf": "Train the classical baseline, a linear-chain CRF.",
     "optimize": "Optimize a prompt with GEPA.",
     "finetune": "Fine-tune a small model with LoRA.",
-    "serve": "Serve a base model or an adapter as an OpenAI-compatible endpoint.",
+    "serve": "Serve a system to browsers and programs, or a language model to systems.",
     "annotate": "Annotate your own references, from text or PDF.",
     "compare": "Print runs side by side, in the layout of the paper's tables.",
     "leaderboard": "The best run of every system on one data set.",

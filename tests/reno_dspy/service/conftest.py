@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 import uvicorn
 from fastapi import FastAPI, Request
 
@@ -17,6 +18,7 @@ from reno_dspy.jats.spans import Span, project, render
 from reno_dspy.service.corrections import CorrectionStore, corrections_router
 from reno_dspy.service.export import export_router
 from reno_dspy.service.page import page_router
+from tests.reno_dspy.service.running import Service, serving
 
 # "Ito K. Foxes. J Fict. 2010;12:3." and what its parts are.
 SHAPE = re.compile(r"(\w+) (\w+)\. ([^.]+)\. ([^.]+)\. (\d{4});(\d+):(\d+)\.")
@@ -76,3 +78,10 @@ def served(folder: Path | None, port: int = 0) -> Iterator[str]:
 @contextmanager
 def _nothing() -> Iterator[None]:
     yield None
+
+
+@pytest.fixture(scope="session")
+def crf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """`reno serve crf` with its usual limits, in a process of its own."""
+    with serving(tmp_path_factory.mktemp("crf"), "crf") as service:
+        yield service
