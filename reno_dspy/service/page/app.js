@@ -24,42 +24,52 @@ async function read(event) {
   event?.preventDefault();
   const lines = byId("input").value.split("\n").map((line) => line.trim()).filter(Boolean);
   if (!lines.length) { byId("input").focus(); return; }
-  const ids = await reads(async (signal) => {
-    const found = [];
+  const done = await reads(async (take) => {
     for (let at = 0; at < lines.length; at += BATCH) {
       say(`Reading ${Math.min(at + BATCH, lines.length)} of ${lines.length} references`);
-      found.push(...await annotate(JSON.stringify(lines.slice(at, at + BATCH)), "application/json", signal));
+      await take(JSON.stringify(lines.slice(at, at + BATCH)), "application/json");
     }
-    return found;
   });
-  if (ids) byId("input").value = "";
+  if (done) byId("input").value = "";
 }
 
-const readPdf = (file) => file && reads((signal) => annotate(file, "application/pdf", signal));
+// Unless another name is given, references of a PDF belong to the article of that file.
+const readPdf = (file) => file && reads((take) => {
+  say(`Reading ${file.name}`);
+  return take(file, "application/pdf");
+}, file.name);
 
-/** Run `job`, which reads references; returns the ids of the new ones, null when it failed. */
-async function reads(job) {
+/**
+ * Run `job`, which gives bodies to `take` to have them read; what is read is in the list at once, also if
+ * one stops or the service fails later. Returns whether all was read.
+ */
+async function reads(job, article = null) {
   reading?.abort();
   reading = new AbortController();
+  const { signal } = reading;
+  const ids = [];
+  let given = 0, failed = null;
   complain("");
   document.body.classList.add("busy");
-  let found, ids;
   try {
-    found = await job(reading.signal);
-    ids = references.add(found.map(about));
+    await job(async (body, type) => {
+      const found = await annotate(body, type, signal);
+      given += found.length;
+      ids.push(...references.add(found.map((one) => about(one, article))));
+    });
   } catch (error) {
-    if (error.name !== "AbortError") complain(error.message);
-    say("");
-    return null;
-  } finally {
-    document.body.classList.remove("busy");
+    failed = error;
   }
-  const already = found.length - ids.length;
-  say(`${ids.length} references read${already ? `, ${already} were in the list already` : ""}`);
-  byId("adding").open = false;
+  document.body.classList.remove("busy");
+  if (failed && failed.name !== "AbortError") complain(failed.message);
+  const already = given - ids.length;
+  say(`${count(ids.length, "reference")} read${already ? `, ${already} in the list already` : ""}`);
+  byId("adding").open = Boolean(failed);
   if (ids.length) goTo(ids[0]);
-  return ids;
+  return !failed;
 }
+
+const count = (number, name) => `${number} ${name}${number === 1 ? "" : "s"}`;
 
 async function annotate(body, type, signal) {
   const response = await request("annotate", {
@@ -70,9 +80,9 @@ async function annotate(body, type, signal) {
 }
 
 /** A reference with what was said about the whole list. */
-const about = (one) => ({
+const about = (one, article) => ({
   ...one,
-  article: byId("article").value.trim() || null,
+  article: byId("article").value.trim() || article,
   licence: byId("licence").value.trim() || null,
 });
 

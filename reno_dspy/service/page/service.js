@@ -16,7 +16,7 @@ export async function request(path, options = {}) {
     if (error.name === "AbortError") throw error;
     throw new Error("The service does not answer. Is `reno serve` still running?");
   }
-  if (response.status === 401 || response.status === 403) {
+  if (response.status === 401) {
     token = await askForToken();
     if (token) return request(path, options);
   }
@@ -30,9 +30,8 @@ export const post = (path, body, headers = {}) =>
 
 async function sentence(response) {
   try {
-    const { error, detail, message } = await response.json();
-    const said = error ?? detail ?? message;
-    if (typeof said === "string") return said;
+    const { detail } = await response.json();
+    if (typeof detail === "string") return detail;
   } catch { /* not JSON */ }
   return `The service answered ${response.status} ${response.statusText}.`;
 }
