@@ -29,6 +29,7 @@ from reno_dspy.data.corrections import (
     one_sentence,
     read_corrections,
 )
+from reno_dspy.service.accept import media_type
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -132,8 +133,7 @@ def json_only(request: Request) -> None:
 
     A page of another site can make a browser send text to this machine, but JSON only if we allow it.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
+    if media_type(request.headers.get("content-type", "")) != "application/json":
         raise HTTPException(415, "The body must be JSON, with `Content-Type: application/json`.")
 
 
