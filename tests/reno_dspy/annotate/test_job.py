@@ -205,6 +205,24 @@ def test_csl_of_an_article_and_a_chapter(tmp_path: Path) -> None:
     assert items[1]["note"] == "HTTP 500"
 
 
+@pytest.mark.parametrize(
+    ("name", "form", "begin"),
+    [
+        ("refs.bib", None, "@misc{"),
+        ("refs.RIS", None, "TY  - GEN\n"),
+        ("refs.jsonl", None, '{"reference": "a"'),
+        ("refs.out", None, "<?xml"),
+        ("refs.bib", "jats-elements", "<?xml"),
+    ],
+)
+def test_the_name_of_the_output_chooses_its_format(
+    tmp_path: Path, name: str, form: str | None, begin: str
+) -> None:
+    out = tmp_path / name
+    annotate(config(out, format=form), Plain(), ["a", "fail"])
+    assert out.read_text().startswith(begin)
+
+
 def test_failures_stop_the_job_keep_the_log_and_are_tried_again(tmp_path: Path) -> None:
     out = tmp_path / "refs.jsonl"
     references = [f"{'fail' if i % 3 else 'good'} {i}" for i in range(60)]

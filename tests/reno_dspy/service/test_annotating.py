@@ -78,6 +78,8 @@ def test_formats_by_accept(crf: Service, jats: etree.DTD) -> None:
         assert ["".join(one.itertext()) for one in refs] == [f"1. {ITO}", f"2. {OE}"]
     items = ask(crf, LINES, "application/vnd.citationstyles.csl+json").json()
     assert [item["issued"]["date-parts"][0][0] for item in items] == [2010, 2011]
+    assert "@article{ito2010foxes," in ask(crf, LINES, "application/x-bibtex").text
+    assert ask(crf, LINES, "application/x-research-info-systems").text.count("ER  - ") == 2
     assert ask(crf, LINES, "text/html;q=0.9, application/xml;q=0.1").text.startswith("<?xml")
     assert ask(crf, LINES, "image/png").status_code == 406
 

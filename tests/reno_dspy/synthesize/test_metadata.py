@@ -54,7 +54,6 @@ def test_gold_annotations_are_metadata(tmp_path: Path) -> None:
 
 
 def test_bibtex_is_read(tmp_path: Path) -> None:
-    pytest.importorskip("pybtex", reason="needs pip install 'reno-dspy[synth]'")
     path = tmp_path / "library.bib"
     path.write_text(
         """@article{a, author = {M{\\"u}ller, Karl and van der Quell, B. and {Institute of Salt}},
@@ -88,8 +87,6 @@ def test_bibtex_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_read_is_told(tmp_path: Path, name: str, text: str, message: str) -> None:
-    if name.endswith(".bib"):
-        pytest.importorskip("pybtex", reason="needs pip install 'reno-dspy[synth]'")
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=message):
