@@ -110,9 +110,7 @@ def give_verdict(
     """The verdict of a job, in a sentence or two."""
     total = proposals.total()
     if best.index == seed.index:
-        unusable = total - proposals["usable"]
-        rest = f" ({unusable} of them unusable)" if unusable else ""
-        return f"No improvement: none of {total} proposals{rest} beat the seed prompt on dev."
+        return _no_improvement(total, total - proposals["usable"])
     change = f"dev score {seed.score:.3f} -> {best.score:.3f}"
     if difference is None:
         return f"Better on dev ({change}), but dev has too few citing articles for an interval."
@@ -125,6 +123,21 @@ def give_verdict(
     if difference.verdict == "better":
         return f"Improvement: {shown}. It was chosen on dev: test it before use."
     return f"No sure improvement: {shown}: chance alone could give this."
+
+
+def _no_improvement(proposals: int, unusable: int) -> str:
+    if not proposals:
+        return (
+            "No improvement: nothing was proposed. The budget allowed no proposal, or the seed prompt "
+            "made no mistakes."
+        )
+    if unusable == proposals:
+        return (
+            f"No improvement: the reflection LM wrote no usable instructions in {proposals} proposals. "
+            "Use a stronger one (--reflection-lm)."
+        )
+    rest = f" ({unusable} of them unusable)" if unusable else ""
+    return f"No improvement: none of {proposals} proposals{rest} beat the seed prompt on dev."
 
 
 def points(difference: Paired) -> str:

@@ -52,11 +52,26 @@ def test_one_article_gives_no_interval() -> None:
 def test_of_equal_candidates_the_seed_is_best() -> None:
     seed, other = candidate(0, [0.5, 0.5]), candidate(1, [0.5, 0.5])
     assert best_of([seed, other]) is seed
-    said = give_verdict(seed, seed, None, Counter({"usable": 1, "empty": 2}))
-    assert (
-        said
-        == "No improvement: none of 3 proposals (2 of them unusable) beat the seed prompt on dev."
-    )
+
+
+@pytest.mark.parametrize(
+    ("proposals", "said"),
+    [
+        (
+            {"usable": 1, "empty": 2},
+            "none of 3 proposals (2 of them unusable) beat the seed prompt",
+        ),
+        (
+            {"empty": 2, "unchanged": 1},
+            "the reflection LM wrote no usable instructions in 3 proposals",
+        ),
+        ({}, "nothing was proposed"),
+    ],
+)
+def test_no_improvement_says_what_stood_in_the_way(proposals: dict[str, int], said: str) -> None:
+    seed = candidate(0, [0.5, 0.5])
+    verdict = give_verdict(seed, seed, None, Counter(proposals))
+    assert verdict.startswith(f"No improvement: {said}")
 
 
 def test_copied_text_is_measured() -> None:

@@ -358,7 +358,7 @@ def test_unusable_proposals_are_data(answer: str, reason: str, run_job: Any) -> 
     assert set(result.proposals) == {reason}
     assert result.proposals[reason] >= 2
     assert result.verdict.startswith("No improvement")
-    assert "unusable" in result.verdict
+    assert "--reflection-lm" in result.verdict
 
 
 def test_a_reflection_lm_that_is_down_ends_the_job(run_job: Any) -> None:
