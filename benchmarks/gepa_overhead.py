@@ -27,7 +27,8 @@ from programs.chat_format import PlainAdapter
 from programs.config import LMSpec, Objective, OptimizeConfig
 from programs.lm import make_lm
 from programs.optimize.feedback import make_metric
-from programs.optimize.job import optimize
+from programs.optimize.fingerprint import Job
+from programs.optimize.job import optimize, task_of
 from programs.prompts import load
 from reno_dspy.base.rundir import RunDir
 from reno_dspy.data.dataset import Row
@@ -105,7 +106,8 @@ def ours(spec: LMSpec, train: list[Row], dev: list[Row], folder: Path) -> None:
         tracker.start("optimize", "x", run_dir=run_dir.path, config=options) as run,
     ):
         lms = make_lm(spec), make_lm(spec)
-        optimize(config, load("zero-shot"), train, dev, *lms, run_dir, run)
+        job = Job(task_of(config), config, load("zero-shot"), train, dev, *lms)
+        optimize(job, run_dir, run)
 
 
 def measure(

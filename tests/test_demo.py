@@ -54,9 +54,7 @@ def store_of(folder: Path) -> str:
 
 def test_every_step_leaves_its_results(demo: tuple[Path, Demo]) -> None:
     runs = demo[0] / "runs" / "demo"
-    reports = {
-        name: json.loads((runs / name / "report.json").read_text()) for name in EVALUATIONS
-    }
+    reports = {name: json.loads((runs / name / "report.json").read_text()) for name in EVALUATIONS}
     assert {name: (one["n"], one["errors"]) for name, one in reports.items()} == {
         "two-shot": (2, 0), "crf": (79, 0), "tuned": (79, 0)
     }  # fmt: skip

@@ -45,7 +45,28 @@ class Endpoint:
 Ready = Callable[[list[Endpoint]], None]
 
 
-def find_models(base: str, adapters: Sequence[Path]) -> tuple[Base, list[Adapter]]:
+@dataclass(frozen=True)
+class Models:
+    """What a server serves: the adapters on a base or, without any, the base itself."""
+
+    base: Base
+    adapters: Sequence[Adapter] = ()
+
+    def names(self) -> list[str]:
+        """The names under which clients ask for them."""
+        return [adapter.name() for adapter in self.adapters] or [self.base.name]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The longest answer, the longest prompt with its answer (tokens), requests worked on at once."""
+
+    max_tokens: int = MAX_TOKENS
+    context: int = CONTEXT
+    slots: int = SLOTS
+
+
+def find_models(base: str, adapters: Sequence[Path]) -> Models:
     """The base and the adapters, checked against each other. Raises InputError."""
     found = resolve_base(base)
     loaded = [load_adapter(path, found) for path in adapters]
@@ -55,11 +76,11 @@ def find_models(base: str, adapters: Sequence[Path]) -> tuple[Base, list[Adapter
                 f"{adapter.path} is a tagger, which writes nothing that a server could send: "
                 "`reno annotate --system tagger --adapter ...`."
             )
-    return found, loaded
+    return Models(found, loaded)
 
 
 def write_recipe(endpoint: Endpoint, adapter: Adapter | None) -> Path:
-    """Write a system recipe for `endpoint` to the cache, so that `reno evaluate` can be told of it.
+    """Write a system recipe for `endpoint` to the cache, for `reno evaluate --system`.
 
     A model is asked with the prompt that its adapter was trained with, a base with two examples.
     """
@@ -74,31 +95,30 @@ def write_recipe(endpoint: Endpoint, adapter: Adapter | None) -> Path:
 
 
 def serve_cpu(
-    base: Base,
-    adapters: Sequence[Adapter],
+    models: Models,
     ready: Ready,
     *,
     host: str = "127.0.0.1",
     port: int = 0,
-    max_tokens: int = MAX_TOKENS,
-    context: int = CONTEXT,
-    slots: int = SLOTS,
+    limits: Limits = Limits(),
 ) -> None:
     """Serve on this CPU until SIGTERM or Ctrl-C; `ready` is called once requests are answered.
 
-    Serves the adapters if there are any, else the base. Raises InputError for a port in use.
+    Raises InputError for a port in use.
     """
     from finetune.serving.server import make_app
 
     with listening(host, port) as listener:
-        models = {a.name(): _load(base, a, context, slots) for a in adapters} or {
-            base.name: _load(base, None, context, slots)
+        adapters = models.adapters or (None,)
+        served = {
+            name: _load(models.base, adapter, limits)
+            for name, adapter in zip(models.names(), adapters, strict=True)
         }
-        endpoints = [Endpoint(f"{address_of(listener)}/v1", name) for name in models]
-        run_app(make_app(models, max_tokens), listener, lambda: ready(endpoints))
+        endpoints = [Endpoint(f"{address_of(listener)}/v1", name) for name in served]
+        run_app(make_app(served, limits.max_tokens), listener, lambda: ready(endpoints))
 
 
-def _load(base: Base, adapter: Adapter | None, context: int, slots: int) -> Served:
+def _load(base: Base, adapter: Adapter | None, limits: Limits) -> Served:
     from finetune.cpu import halve_linears, has_bfloat16
     from finetune.models import load_model, load_tokenizer, stop_tokens
     from finetune.serving.engine import Engine
@@ -109,8 +129,8 @@ def _load(base: Base, adapter: Adapter | None, context: int, slots: int) -> Serv
     stop = stop_tokens(model, tokenizer)
     if has_bfloat16():
         halve_linears(model.requires_grad_(False))
-    context = min(context, model.config.max_position_embeddings)
-    return Served(Engine(model, stop, slots, context), tokenizer)
+    context = min(limits.context, model.config.max_position_embeddings)
+    return Served(Engine(model, stop, limits.slots, context), tokenizer)
 
 
 @contextmanager
@@ -142,8 +162,8 @@ def _main() -> None:
     def ready(endpoints: list[Endpoint]) -> None:
         write_json(options.ready, endpoints[0].__dict__)
 
-    base, adapters = find_models(options.base, [options.adapter] if options.adapter else [])
-    serve_cpu(base, adapters, ready)
+    models = find_models(options.base, [options.adapter] if options.adapter else [])
+    serve_cpu(models, ready)
 
 
 if __name__ == "__main__":

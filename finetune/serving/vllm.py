@@ -11,11 +11,10 @@ from __future__ import annotations
 import shutil
 import signal
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from finetune.base import Base
-from finetune.manifest import Adapter
-from finetune.serving.job import Endpoint, Ready
+from finetune.serving.job import Endpoint, Models, Ready
 from reno_dspy.base.child_server import (
     answers,
     child_environment,
@@ -40,33 +39,29 @@ def find_python(given: Path | None) -> Path | None:
     return python if python and python.is_file() else None
 
 
-def serve_vllm(
-    python: Path,
-    base: Base,
-    adapters: Sequence[Adapter],
-    ready: Ready,
-    *,
-    host: str,
-    port: int,
-    context: int,
-    options: Sequence[str] = (),
-) -> None:
-    """Run vLLM, with further `options` of its own, until SIGTERM or Ctrl-C.
+@dataclass(frozen=True)
+class Vllm:
+    """How vLLM runs: the Python of its environment, the longest context, further options of its own."""
 
-    `ready` is called once it is healthy.
+    python: Path
+    context: int
+    options: Sequence[str] = ()
+
+
+def serve_vllm(vllm: Vllm, models: Models, ready: Ready, *, host: str, port: int) -> None:
+    """Run vLLM until SIGTERM or Ctrl-C; `ready` is called once it is healthy.
 
     Raises JobError when vLLM ends by itself; its own output says why.
     """
     port = port or free_port(host)
-    command = [*_command(python, base, adapters, host, port, context), *options]
+    command = _command(vllm, models, host, port)
     environment = child_environment({"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"})
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with child_server("vLLM", command, environment=environment) as server:
             address = url_of(host, port)
             server.wait_until(lambda: answers(f"{address}/health"))
-            names = [adapter.name() for adapter in adapters] or [base.name]
-            ready([Endpoint(f"{address}/v1", name) for name in names])
+            ready([Endpoint(f"{address}/v1", name) for name in models.names()])
             code = server.wait()
             raise JobError(f"vLLM ended by itself (exit code {code}); its output above says why.")
     except KeyboardInterrupt:
@@ -75,13 +70,12 @@ def serve_vllm(
         signal.signal(signal.SIGTERM, previous)
 
 
-def _command(
-    python: Path, base: Base, adapters: Sequence[Adapter], host: str, port: int, context: int
-) -> list[str]:
+def _command(vllm: Vllm, models: Models, host: str, port: int) -> list[str]:
+    base, adapters = models.base, models.adapters
     command = [
-        str(python), "-m", "vllm.entrypoints.openai.api_server", "--model", str(base.path),
+        str(vllm.python), "-m", "vllm.entrypoints.openai.api_server", "--model", str(base.path),
         "--served-model-name", base.name, "--host", host, "--port", str(port),
-        "--max-model-len", str(context), "--generation-config", "vllm",
+        "--max-model-len", str(vllm.context), "--generation-config", "vllm",
         "--default-chat-template-kwargs", '{"enable_thinking": false}',
     ]  # fmt: skip
     if adapters:
@@ -91,4 +85,4 @@ def _command(
             raise InputError(f"vLLM serves adapters up to rank {_RANKS[-1]}, not {rank}.")
         modules = [f"{adapter.name()}={adapter.path}" for adapter in adapters]
         command += ["--enable-lora", "--max-lora-rank", str(room), "--lora-modules", *modules]
-    return command
+    return [*command, *vllm.options]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +21,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 from transformers import AutoModelForTokenClassification, TrainingArguments, set_seed
 
-from finetune.base import Base, resolve_base
+from finetune.base import resolve_base
 from finetune.recipe import EncoderOptions, FinetuneConfig
 from finetune.training.callbacks import BEST, best_of
 from finetune.training.data import TrainingData
-from finetune.training.export import Ranges
+from finetune.training.job import Job, opened, tracked
 from finetune.training.loop import (
     CHECKPOINTS,
     FinetuneResult,
     conclude,
     nothing_to_train_on,
-    opened,
     run_trainer,
-    tracked,
     trainer_options,
 )
 from finetune.training.measure import scored
@@ -44,9 +43,7 @@ from finetune.training.start import Start, begin, encoder_config, go_on, open_tr
 from finetune.training.tagger import Record, TaggerTrainer, collate
 from finetune.training.targets import NOTHING, Targets
 from reno_dspy.base.files import write_json, write_text
-from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
-from reno_dspy.data.dataset import Row
 from reno_dspy.data.draw import draw
 from reno_dspy.data.lessons import Lesson
 from reno_dspy.systems.tagger.encoding import Pieces, encode
@@ -70,33 +67,34 @@ def train_encoder(
     options = _options(config)
     encoder_config(base, options)
     trained = open_trained(config.start_from, base) if config.start_from else None
-    with opened(config, base, data, None, start=trained, fresh=fresh) as run_dir:
-        return _train_or_resume(config, base, data, trained, tracker, run_dir)
+    with opened(config, base, data, start=trained, fresh=fresh) as job:
+        return _train_or_resume(job, trained, tracker)
 
 
-def _train_or_resume(
-    config: FinetuneConfig,
-    base: Base,
-    data: TrainingData,
-    trained: TaggerModel | None,
-    tracker: Tracker,
-    run_dir: RunDir,
-) -> FinetuneResult:
-    lessons, report = lessons_of(data.train.rows, config)
+@dataclass(frozen=True)
+class _Examples:
+    """What a tagger learns from: `records`, made of references by `pieces` and `targets`."""
+
+    records: Sequence[Record]
+    pieces: Pieces
+    targets: Targets
+
+
+def _train_or_resume(job: Job, trained: TaggerModel | None, tracker: Tracker) -> FinetuneResult:
+    config, run_dir = job.config, job.run_dir
+    lessons, report = lessons_of(job.data.train.rows, config)
     options = _options(config)
-    start = go_on(trained, options) if trained else begin(base, lessons, options)
+    start = go_on(trained, options) if trained else begin(job.base, lessons, options)
     targets = Targets(start.labels)
     write_text(run_dir / TOKENIZER, start.tokenizer)
     pieces = Pieces(run_dir / TOKENIZER)
-    records = _records(lessons, targets, pieces, config, report)
-    if not records:
+    examples = _Examples(_records(lessons, targets, pieces, config, report), pieces, targets)
+    if not examples.records:
         raise nothing_to_train_on(config, report)
     write_json(run_dir / "rows.json", report.as_dict())
-    with tracked(config, base, data, run_dir, tracker, " tagger") as run:
+    with tracked(job, tracker, " tagger") as run:
         if not (run_dir / MODEL_FOLDER).is_dir():
-            weights = _train(config, start, records, targets, pieces, data.dev.rows, run_dir, run)
-            ranges = input_ranges(weights, _sample(records, pieces, config.seed))
-            _finish(weights, ranges, config, base, data, report, targets, pieces, run_dir)
+            _export(job, _train(job, start, examples, run), examples, report)
         losses = {r["step"]: r["train/loss"] for r in run_dir.log("train.jsonl").read()}
         model = load_tagger(run_dir / MODEL_FOLDER)
         result = FinetuneResult(model, losses, best_of(run_dir), report.as_dict())
@@ -135,77 +133,59 @@ def _records(
     return records
 
 
-def _train(
-    config: FinetuneConfig,
-    start: Start,
-    records: Sequence[Record],
-    targets: Targets,
-    pieces: Pieces,
-    dev: Sequence[Row],
-    run_dir: RunDir,
-    run: Run,
-) -> Any:
+def _train(job: Job, start: Start, examples: _Examples, run: Run) -> Any:
     """Train to the end; the model with its best weights on dev, or its last where dev is empty."""
+    config, run_dir, dev = job.config, job.run_dir, job.data.dev.rows
     set_seed(config.seed)
     trainer = EncoderTrainer(
         start.model(),
         TrainingArguments(
             **trainer_options(config, run_dir / CHECKPOINTS), remove_unused_columns=False
         ),
-        train_dataset=records,
-        data_collator=collate(pieces.padding),
-        targets=targets,
+        train_dataset=examples.records,
+        data_collator=collate(examples.pieces.padding),
+        targets=examples.targets,
         head_rate=_options(config).head_learning_rate,
     )
 
     def measure(model: Any) -> dict[str, float | None]:
         was_training = model.training
         network = TorchNetwork(model.eval())
-        figures = measured(network, pieces, targets, config.max_length, dev)
+        figures = _measured(network, examples, job)
         model.train(was_training)
         return figures
 
-    run_trainer(trainer, config, len(records), measure if dev else None, run_dir, run)
+    run_trainer(trainer, job, len(examples.records), measure if dev else None, run)
     if best_of(run_dir):
         return AutoModelForTokenClassification.from_pretrained(run_dir / BEST).eval()
     return trainer.model.eval()
 
 
-def measured(
-    network: Network, pieces: Pieces, targets: Targets, longest: int, rows: Sequence[Row]
-) -> dict[str, float | None]:
-    """Field recall and the like of `network` on `rows`, in percent (`finetune.training.measure`)."""
+def _measured(network: Network, examples: _Examples, job: Job) -> dict[str, float | None]:
+    """Field recall and the like of `network` on dev, in percent (`finetune.training.measure`)."""
+    rows = job.data.dev.rows
     texts = [row.plaintext or "" for row in rows]
-    found = Labeller(network, pieces, targets.labels, longest).annotate(texts)
+    labels, longest = examples.targets.labels, job.config.max_length
+    found = Labeller(network, examples.pieces, labels, longest).annotate(texts)
     return scored(rows, [one.xml for one in found])
 
 
-def _sample(records: Sequence[Record], pieces: Pieces, seed: int) -> Iterator[dict[str, Tensor]]:
-    """Some references as they are trained on, in batches of like length."""
-    chosen = sorted(draw(records, _SAMPLE, seed), key=lambda record: len(record["input_ids"]))
+def _sample(examples: _Examples, seed: int) -> Iterator[dict[str, Tensor]]:
+    """Some references as they are trained on, in batches of similar length."""
+    drawn = draw(examples.records, _SAMPLE, seed)
+    chosen = sorted(drawn, key=lambda record: len(record["input_ids"]))
     for first in range(0, len(chosen), 16):
-        yield collate(pieces.padding)(chosen[first : first + 16])
+        yield collate(examples.pieces.padding)(chosen[first : first + 16])
 
 
-def _finish(
-    weights: Any,
-    ranges: Ranges,
-    config: FinetuneConfig,
-    base: Base,
-    data: TrainingData,
-    report: RowsReport,
-    targets: Targets,
-    pieces: Pieces,
-    run_dir: RunDir,
-) -> None:
+def _export(job: Job, model: Any, examples: _Examples, report: RowsReport) -> None:
     """Export the weights, measure the exported file on dev, and write the model directory."""
 
     def measure(file: Path) -> dict[str, float | None] | None:
-        if not data.dev.rows:
-            return None
-        return measured(OnnxNetwork(file), pieces, targets, config.max_length, data.dev.rows)
+        return _measured(OnnxNetwork(file), examples, job) if job.data.dev.rows else None
 
-    save_tagger(weights, run_dir, config, base, data, report, targets.labels.names, ranges, measure)
+    ranges = input_ranges(model, _sample(examples, job.config.seed))
+    save_tagger(job, model, ranges, examples.targets.labels.names, report, measure)
 
 
 class EncoderTrainer(TaggerTrainer):

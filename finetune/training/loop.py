@@ -1,12 +1,12 @@
-"""What every fine-tuning job shares: the loop with its checkpoints, and what is said at its end."""
+"""What every training shares: the loop with its checkpoints, and the result that it logs."""
 
 from __future__ import annotations
 
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,20 +16,17 @@ from peft import LoraConfig
 from safetensors import SafetensorError, safe_open
 from transformers import PrinterCallback, Trainer
 
-from finetune.base import Base
 from finetune.manifest import Adapter, load_adapter
 from finetune.recipe import FinetuneConfig, Lora
 from finetune.training.callbacks import LiveCallback, RecallCallback, best_of
-from finetune.training.data import TrainingData
+from finetune.training.job import Job
 from finetune.training.processes import processes
 from finetune.training.rows import RowsReport
 from finetune.training.save import ADAPTER
-from programs.prompts import Prompt
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.progress import bar, say
 from reno_dspy.base.rundir import RunDir
-from reno_dspy.base.tracker import Run, Tracker
-from reno_dspy.data import lessons
+from reno_dspy.base.tracker import Run
 from reno_dspy.systems.tagger.manifest import TaggerModel
 
 CHECKPOINTS = "checkpoints"
@@ -44,61 +41,6 @@ class FinetuneResult:
     losses: dict[int, float]
     best: dict[str, Any] | None
     rows: dict[str, Any]
-
-
-@contextmanager
-def opened(
-    config: FinetuneConfig,
-    base: Base,
-    data: TrainingData,
-    prompt: Prompt | None,
-    *,
-    start: TaggerModel | None = None,
-    fresh: bool,
-) -> Iterator[RunDir]:
-    """The run directory of a job. Of several processes the main one opens it, before the others go on.
-
-    `start` is the tagger that training goes on from.
-    Raises InputError as `RunDir.open` does.
-    """
-    inputs = {
-        "base_revision": base.revision,
-        "data_digest": [data.train.digest, data.dev.digest if data.dev.rows else None],
-        "lessons": lessons.VERSION,
-    }
-    if prompt:
-        inputs["prompt_digest"] = prompt.digest
-    if start:
-        inputs["start_digest"] = start.manifest.digest
-    here = processes()
-    with ExitStack() as stack:
-        run_dir = RunDir(config.out)
-        if here.is_main_process:
-            options = config.identity()
-            run_dir = stack.enter_context(
-                RunDir.open(config.out, "finetune", options, depends_on=inputs, fresh=fresh)
-            )
-        here.wait_for_everyone()
-        yield run_dir
-
-
-@contextmanager
-def tracked(
-    config: FinetuneConfig,
-    base: Base,
-    data: TrainingData,
-    run_dir: RunDir,
-    tracker: Tracker,
-    kind: str,
-) -> Iterator[Run]:
-    """The tracked run of a job, told of its base and data; `kind` says what is trained."""
-    name = f"{base.name}{kind} on {data.train.name}"
-    with tracker.start("finetune", name, run_dir=run_dir.path, config=config.identity()) as run:
-        run.data(data.train.ref(), "train")
-        if data.dev.rows:
-            run.data(data.dev.ref(), "dev")
-        run.tags({"base": base.name})
-        yield run
 
 
 def lora_config(
@@ -116,15 +58,15 @@ def lora_config(
 
 
 def nothing_to_train_on(config: FinetuneConfig, report: RowsReport) -> InputError:
-    """The error of a job whose data give not one row."""
+    """The error when no row of the data can be used."""
     return InputError(
-        f"No row of {config.data} can be trained on (of {report.given}: "
-        f"{dict(report.dropped)}). Look at max_length, licences and complete_only."
+        f"None of the {report.given} rows of {config.data} can be used for training. Left out: "
+        f"{dict(report.dropped)}. Check max_length, licences and complete_only."
     )
 
 
 def trainer_options(config: FinetuneConfig, folder: Path) -> dict[str, Any]:
-    """Options of transformers' TrainingArguments, with checkpoints in `folder`."""
+    """Arguments for transformers' TrainingArguments; checkpoints go to `folder`."""
     on_gpu = torch.cuda.is_available()
     options = config.optimizer
     return {
@@ -158,17 +100,17 @@ def trainer_options(config: FinetuneConfig, folder: Path) -> dict[str, Any]:
 
 def run_trainer(
     trainer: Trainer,
-    config: FinetuneConfig,
+    job: Job,
     rows: int,
     measure: Callable[[Any], dict[str, float | None]] | None,
-    run_dir: RunDir,
     run: Run,
 ) -> None:
-    """Train on so many `rows` to the end, from the last checkpoint if there is one.
+    """Train on `rows` rows to the end, from the last checkpoint if there is one.
 
-    `measure` gives a PEFT model's figures on dev, `recall` among them, by which the best is kept.
+    `measure` returns a model's figures on dev; the weights with the best `recall` are kept. None: there is
+    no dev.
     """
-    here = processes()
+    config, run_dir, here = job.config, job.run_dir, processes()
     if (config.tagger or config.encoder) and here.num_processes > 1:
         raise InputError("A tagger trains in one process: run `reno finetune` without a launcher.")
     trainer.remove_callback(PrinterCallback)
@@ -185,7 +127,7 @@ def run_trainer(
 
 
 def steps_of(config: FinetuneConfig, rows: int, devices: int) -> int:
-    """Optimizer steps of the whole run on so many `rows` and `devices`."""
+    """Optimizer steps of the whole run, given the number of rows and of devices."""
     options = config.optimizer
     batches = -(-rows // (options.batch_size * devices))
     return round(max(-(-batches // options.accumulation), 1) * config.epochs)
@@ -194,20 +136,25 @@ def steps_of(config: FinetuneConfig, rows: int, devices: int) -> int:
 def last_checkpoint(folder: Path) -> Path | None:
     """The newest checkpoint that is whole; its state file is written last.
 
-    A power failure may leave files that were renamed and never reached the disk: a damaged checkpoint is
-    named, and the one before it is used.
+    A power failure may leave files that were renamed and never reached the disk. A damaged checkpoint is
+    reported, and the one before it is used; without any, training starts over.
     """
     found = [path for path in folder.glob("checkpoint-*") if (path / "trainer_state.json").exists()]
-    for path in sorted(found, key=lambda path: int(path.name.split("-")[1]), reverse=True):
+    newest_first = sorted(found, key=lambda path: int(path.name.split("-")[1]), reverse=True)
+    for path in newest_first:
         damaged = next((file for file in sorted(path.iterdir()) if not _is_whole(file)), None)
         if damaged is None:
             return path
-        say(f"{damaged} is damaged; training goes on from an older checkpoint.")
+        oldest = path == newest_first[-1]
+        say(
+            f"{damaged} is damaged; "
+            + ("training starts over." if oldest else "trying the checkpoint before it.")
+        )
     return None
 
 
 def _is_whole(file: Path) -> bool:
-    """Whether a file of a checkpoint can be read, as far as its form tells."""
+    """Whether a checkpoint's file can be read, as far as its format shows."""
     try:
         if file.suffix == ".safetensors":
             with safe_open(file, framework="numpy"):
@@ -223,14 +170,14 @@ def _is_whole(file: Path) -> bool:
 
 
 def result_of(run_dir: RunDir, report: RowsReport) -> FinetuneResult:
-    """What a finished run directory holds."""
+    """The result in a finished run directory."""
     losses = {r["step"]: r["train/loss"] for r in run_dir.log("train.jsonl").read()}
     adapter = load_adapter(run_dir / ADAPTER)
     return FinetuneResult(adapter, losses, best_of(run_dir), report.as_dict())
 
 
 def conclude(run: Run, result: FinetuneResult) -> None:
-    """Tell the tracker what came out."""
+    """Log the result: the adapter, its best figures and its model card."""
     run.tags({"makes.adapter": result.adapter.digest})
     if result.best:
         values = {name: value for name, value in result.best.items() if name != "step"}

@@ -15,13 +15,12 @@ from safetensors.torch import load_file, save_file
 
 from finetune.base import EMBEDDED, Base
 from finetune.manifest import PEFT_CONFIG, PROMPT, WEIGHTS, Manifest, write_manifest
-from finetune.recipe import FinetuneConfig
-from finetune.training.data import TrainingData
+from finetune.training.callbacks import BEST, best_of
+from finetune.training.job import Job
 from finetune.training.rows import RowsReport
 from programs import prompts
 from programs.prompts import Prompt
 from reno_dspy.base.files import replacing_folder, sha256_file, write_json, write_text
-from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.show import markdown_table, shown
 from reno_dspy.data.dataset import Dataset
 from reno_dspy.jats.elements import SCORED
@@ -31,26 +30,25 @@ _PACKAGES = ("torch", "transformers", "trl", "peft")
 
 
 def save_adapter(
-    weights: Path | Any,
-    run_dir: RunDir,
-    config: FinetuneConfig,
-    base: Base,
-    prompt: Prompt | None,
-    data: TrainingData,
+    job: Job,
+    model: Any,
     report: RowsReport,
-    best: dict[str, Any] | None,
+    *,
+    prompt: Prompt | None = None,
     labels: Sequence[str] = (),
 ) -> None:
-    """Write `run_dir/adapter`, whole or not at all.
+    """Write the job's adapter, whole or not at all.
 
-    `weights` is a PEFT directory (the best checkpoint) or the PEFT model itself. A tagger has `labels`,
-    a language model a `prompt`.
+    It has the best weights on dev or, where nothing was measured, those of `model` (PEFT). A tagger has
+    `labels`, a language model a `prompt`.
     """
+    config, base, data, run_dir = job.config, job.base, job.data, job.run_dir
+    best = best_of(run_dir)
     with replacing_folder(run_dir / ADAPTER) as folder:
-        if isinstance(weights, Path):
-            shutil.copytree(weights, folder, dirs_exist_ok=True)
+        if best:
+            shutil.copytree(run_dir / BEST, folder, dirs_exist_ok=True)
         else:
-            weights.save_pretrained(folder)
+            model.save_pretrained(folder)
         _halve(folder / WEIGHTS)
         _name_base(folder / PEFT_CONFIG, base)
         if prompt:
@@ -140,7 +138,7 @@ def _figures(manifest: Manifest) -> list[str]:
 
 
 def data_of(data: Dataset) -> dict[str, Any]:
-    """What a manifest says of a data set: name, split, rows, digest, licences."""
+    """A data set in a manifest: name, split, rows, digest, licences."""
     licences = Counter(row.licence or "unknown" for row in data.rows)
     return {
         "name": data.name, "split": data.split, "rows": len(data.rows), "digest": data.digest,

@@ -8,15 +8,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from finetune.base import Base
 from finetune.recipe import FinetuneConfig
 from finetune.training.callbacks import best_of
 from finetune.training.data import TrainingData
 from finetune.training.export import Ranges, Sizes, export
+from finetune.training.job import Job
 from finetune.training.rows import RowsReport
 from finetune.training.save import data_of
 from reno_dspy.base.files import replacing_folder, sha256_file, write_json, write_text
-from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.show import markdown_table, shown
 from reno_dspy.jats.elements import SCORED
 from reno_dspy.systems.tagger.manifest import (
@@ -34,21 +33,19 @@ Figures = dict[str, float | None]
 
 
 def save_tagger(
+    job: Job,
     model: Any,
-    run_dir: RunDir,
-    config: FinetuneConfig,
-    base: Base,
-    data: TrainingData,
-    report: RowsReport,
-    labels: Sequence[str],
     ranges: Ranges,
+    labels: Sequence[str],
+    report: RowsReport,
     measure: Callable[[Path], Figures | None],
 ) -> None:
-    """Write `run_dir/model`, whole or not at all.
+    """Write the job's model directory, whole or not at all.
 
     `ranges` are of the inputs of the linear layers (`finetune.training.ranges`); `measure` gives the
     figures of an ONNX file on dev.
     """
+    config, base, data, run_dir = job.config, job.base, job.data, job.run_dir
     with replacing_folder(run_dir / MODEL_FOLDER) as folder:
         weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
         shape = model.config

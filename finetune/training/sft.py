@@ -24,19 +24,17 @@ from finetune.base import Base, resolve_base
 from finetune.cpu import halve_linears, has_bfloat16
 from finetune.models import load_model, load_tokenizer, old_names_allowed
 from finetune.recipe import FinetuneConfig
-from finetune.training.callbacks import BEST, best_of
 from finetune.training.cpu_trainer import CpuTrainer
 from finetune.training.data import TrainingData
+from finetune.training.job import Job, opened, tracked
 from finetune.training.loop import (
     CHECKPOINTS,
     FinetuneResult,
     conclude,
     lora_config,
     nothing_to_train_on,
-    opened,
     result_of,
     run_trainer,
-    tracked,
     trainer_options,
 )
 from finetune.training.measure import DevSet, measure
@@ -48,7 +46,6 @@ from programs import prompts
 from programs.prompts import Prompt
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import write_json
-from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import NullTracker, Run, Tracker
 
 # The attention that keeps rows apart that are packed into one.
@@ -68,24 +65,22 @@ def finetune(
         base = resolve_base(config.base)
     prompt = prompts.load(config.prompt)
     tracker = tracker if here.is_main_process else NullTracker()
-    with opened(config, base, data, prompt, fresh=fresh) as run_dir:
+    with opened(config, base, data, prompt=prompt, fresh=fresh) as job:
         tokenizer = load_tokenizer(base)
         rows, report = _training_rows(config, data, prompt, tokenizer)
-        write_json(run_dir / "rows.json", report.as_dict())
-        with tracked(config, base, data, run_dir, tracker, "") as run:
+        write_json(job.run_dir / "rows.json", report.as_dict())
+        with tracked(job, tracker) as run:
             run.tags({"uses.prompt": prompt.digest})
-            if not (run_dir / ADAPTER).is_dir():
+            if not (job.run_dir / ADAPTER).is_dir():
                 dev = DevSet(
                     data.dev.rows, prompt, tokenizer, config.dev.max_tokens, config.thinking
                 )
                 with old_names_allowed():
-                    model = _train(config, base, rows, dev, run_dir, run)
-                best = best_of(run_dir)
-                weights = run_dir / BEST if best else model
+                    model = _train(job, rows, dev, run)
                 if here.is_main_process:
-                    save_adapter(weights, run_dir, config, base, prompt, data, report, best)
+                    save_adapter(job, model, report, prompt=prompt)
                 here.wait_for_everyone()
-            result = result_of(run_dir, report)
+            result = result_of(job.run_dir, report)
             conclude(run, result)
     return result
 
@@ -115,20 +110,14 @@ def _training_rows(
     return rows, report
 
 
-def _train(
-    config: FinetuneConfig,
-    base: Base,
-    rows: Sequence[TrainingRow],
-    dev: DevSet,
-    run_dir: RunDir,
-    run: Run,
-) -> Any:
+def _train(job: Job, rows: Sequence[TrainingRow], dev: DevSet, run: Run) -> Any:
     """Train to the end; the PEFT model with its last weights."""
+    config = job.config
     logging.disable_progress_bar()
     datasets.disable_progress_bars()
     set_seed(config.seed)
-    model = _with_lora(config, base)
-    arguments = _arguments(config, run_dir / CHECKPOINTS)
+    model = _with_lora(config, job.base)
+    arguments = _arguments(config, job.run_dir / CHECKPOINTS)
     # The CPU's loss goes around the wrapper by which several processes share gradients.
     alone = processes().num_processes == 1
     kind = CpuTrainer if alone and not torch.cuda.is_available() else GpuTrainer
@@ -150,7 +139,7 @@ def _train(
         finally:
             base.set_attn_implementation(_PACKING)
 
-    run_trainer(trainer, config, len(rows), figures if dev.rows else None, run_dir, run)
+    run_trainer(trainer, job, len(rows), figures if dev.rows else None, run)
     return trainer.model
 
 

@@ -24,18 +24,16 @@ from finetune.recipe import FinetuneConfig, Lora, TaggerOptions
 from finetune.tagger.annotating import Annotator
 from finetune.tagger.encoding import encode, pad
 from finetune.tagger.model import HEAD, classifier, score
-from finetune.training.callbacks import BEST, best_of
 from finetune.training.data import TrainingData
+from finetune.training.job import Job, opened, tracked
 from finetune.training.loop import (
     CHECKPOINTS,
     FinetuneResult,
     conclude,
     lora_config,
     nothing_to_train_on,
-    opened,
     result_of,
     run_trainer,
-    tracked,
     trainer_options,
 )
 from finetune.training.measure import scored
@@ -45,9 +43,7 @@ from finetune.training.save import ADAPTER, save_adapter
 from finetune.training.targets import NOTHING, Targets, labels_for
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.files import write_json
-from reno_dspy.base.rundir import RunDir
 from reno_dspy.base.tracker import Run, Tracker
-from reno_dspy.data.dataset import Row
 from reno_dspy.data.lessons import Lesson
 
 # Token ids and targets of one reference.
@@ -62,7 +58,7 @@ def train_tagger(
     Raises InputError when the run directory holds another run, or no row can be trained on.
     """
     base = resolve_base(config.base)
-    with opened(config, base, data, None, fresh=fresh) as run_dir:
+    with opened(config, base, data, fresh=fresh) as job:
         lessons, report = lessons_of(data.train.rows, config)
         assert config.tagger
         targets = Targets(labels_for(lessons, config.tagger.min_count))
@@ -70,41 +66,26 @@ def train_tagger(
         records = _records(lessons, targets, tokenizer, config, report)
         if not records:
             raise nothing_to_train_on(config, report)
-        write_json(run_dir / "rows.json", report.as_dict())
-        with tracked(config, base, data, run_dir, tracker, " tagger") as run:
-            if not (run_dir / ADAPTER).is_dir():
-                model = _train(
-                    config, base, records, targets, tokenizer, data.dev.rows, run_dir, run
-                )
-                best = best_of(run_dir)
-                weights = run_dir / BEST if best else model
-                save_adapter(
-                    weights, run_dir, config, base, None, data, report, best,
-                    labels=targets.labels.names,
-                )  # fmt: skip
-            result = result_of(run_dir, report)
+        write_json(job.run_dir / "rows.json", report.as_dict())
+        with tracked(job, tracker, " tagger") as run:
+            if not (job.run_dir / ADAPTER).is_dir():
+                model = _train(job, records, targets, tokenizer, run)
+                save_adapter(job, model, report, labels=targets.labels.names)
+            result = result_of(job.run_dir, report)
             conclude(run, result)
     return result
 
 
-def _train(
-    config: FinetuneConfig,
-    base: Base,
-    records: Sequence[Record],
-    targets: Targets,
-    tokenizer: Any,
-    dev: Sequence[Row],
-    run_dir: RunDir,
-    run: Run,
-) -> Any:
+def _train(job: Job, records: Sequence[Record], targets: Targets, tokenizer: Any, run: Run) -> Any:
     """Train to the end; the PEFT model with its last weights."""
+    config, dev = job.config, job.data.dev.rows
     assert config.tagger
     options, names = config.tagger, targets.labels.names
     set_seed(config.seed)
     trainer = CausalTaggerTrainer(
-        new_model(base, options, len(names), config.lora),
+        new_model(job.base, options, len(names), config.lora),
         TrainingArguments(
-            **trainer_options(config, run_dir / CHECKPOINTS), remove_unused_columns=False
+            **trainer_options(config, job.run_dir / CHECKPOINTS), remove_unused_columns=False
         ),
         train_dataset=records,
         data_collator=collate(tokenizer.pad_token_id),
@@ -121,7 +102,7 @@ def _train(
         return scored(dev, texts)
 
     with old_names_allowed():
-        run_trainer(trainer, config, len(records), measure if dev else None, run_dir, run)
+        run_trainer(trainer, job, len(records), measure if dev else None, run)
     return trainer.model
 
 

@@ -74,9 +74,9 @@ def plan(metric_calls: int, dev: int, minibatch: int, min_proposals: int) -> Pla
     if at_least < min_proposals:
         needed = dev + (min_proposals - 1) * (2 * minibatch + dev) + 1
         raise InputError(
-            f"{metric_calls} metric calls with {dev} dev references and minibatches of {minibatch} "
-            f"allow {at_least} proposals; {min_proposals} are wanted. Take at least "
-            f"--max-metric-calls {needed}, or a smaller --dev-size or --minibatch."
+            f"{metric_calls} metric calls may be too few for {min_proposals} proposals "
+            f"(budget.min_proposals), with {dev} dev references and minibatches of {minibatch}. Use at "
+            f"least --max-metric-calls {needed}, or a smaller --dev-size or --minibatch."
         )
     return Plan(metric_calls, dev, minibatch, at_least, at_most)
 

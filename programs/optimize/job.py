@@ -11,9 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
-
-import dspy
 
 from programs.config import OptimizeConfig
 from programs.optimize.answers import (
@@ -40,7 +37,7 @@ from programs.optimize.live import REPORTED, Live, read_candidates
 from programs.optimize.reflection import Proposer
 from programs.optimize.tasks import Annotating, Extracting, Task
 from programs.optimize.trials import spent_on_trials
-from programs.prompts import Prompt, save
+from programs.prompts import save
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.failures import FailureBudget
 from reno_dspy.base.files import write_json, write_text
@@ -51,25 +48,15 @@ from reno_dspy.base.tracker import Run
 RESULT, CANDIDATES = "result.json", "candidates.json"
 
 
-def optimize(
-    config: OptimizeConfig,
-    prompt: Prompt,
-    train: Sequence[Any],
-    dev: Sequence[Any],
-    student: dspy.LM,
-    reflection: dspy.LM,
-    run_dir: RunDir,
-    run: Run,
-) -> OptimizeResult:
-    """Run GEPA from `prompt`, or resume it in `run_dir` (a finished job: `finished`).
+def optimize(job: Job, run_dir: RunDir, run: Run) -> OptimizeResult:
+    """Run GEPA from the job's prompt, or resume it in `run_dir` (a finished job: `finished`).
 
     `run_dir` was opened for this very job (`fingerprint.inputs_of`). Writes `prompt.json` (the best),
     `candidates.json`, `result.json`, `report.md`, `prompt.diff` and `lineage.png`. Raises JobError when
     an LM fails.
     """
-    planned = plan_job(config, len(dev))
-    job = Job(task_of(config), config, prompt, train, dev, student, reflection)
-    budget = FailureBudget(config.max_errors, planned.metric_calls, "requests")
+    planned = plan_job(job.config, len(job.dev))
+    budget = FailureBudget(job.config.max_errors, planned.metric_calls, "requests")
     with open_answers(run_dir.log("answers.jsonl"), budget) as answers:
         result = _search(job, planned.metric_calls, run_dir, run, answers)
     keep_result(result, run_dir)

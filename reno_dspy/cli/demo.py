@@ -105,21 +105,21 @@ def _plan(out: Path, sizes: Sizes, reflection_lm: str | None) -> list[Step]:
         Step(
             "Build a data set from 13 articles, PDF and JATS",
             ("build", "--corpus", _shown(CORPUS), "--out", str(out / "data")),
-            Cost(20, 0),
+            Cost(15, 0),
         ),
         Step(
             "Measure a small language model, shown two worked examples",
             ("evaluate", "--system", "smollm2-135m", *data, "--limit", str(sizes.references),
              "--max-tokens", str(sizes.max_tokens), "--out", str(out / "two-shot")),
-            Cost(20, 45),
+            Cost(12, 40),
         ),
         Step(
             "Optimize its prompt with GEPA (a small real run; a model of this size seldom improves it)",
             ("optimize", "embedded", *data, "--out", str(out / "optimize"),
              "--max-metric-calls", str(sizes.metric_calls),
              "--max-tokens", str(min(sizes.max_tokens, 128)),
-             "--set", "dev_size=2", "--set", "minibatch=1", "--set", "budget.patience=3", *reflection),
-            Cost(15, 40),
+             "--set", "dev_size=2", "--set", "minibatch=1", "--set", "budget.patience=2", *reflection),
+            Cost(15, 65),
         ),
         Step(
             "Measure the classical baseline that ships, on all test references",
@@ -130,7 +130,7 @@ def _plan(out: Path, sizes: Sizes, reflection_lm: str | None) -> list[Step]:
             "Fine-tune a small tagger on the training references",
             ("finetune", "tagger-small", *data, "--out", str(out / "finetune"),
              "--max-steps", str(sizes.steps)),
-            Cost(20, 80),
+            Cost(20, 60),
         ),
         Step(
             "Measure the new tagger on the same test references",
@@ -180,7 +180,7 @@ def _pace() -> float:
     """How many times as long products of matrices take here as on the machine of `Step.cost`.
 
     The fastest of a second's products counts: other jobs may disturb the rest. With bfloat16 instructions
-    models take about half the time.
+    models take about half the time; below that, it is memory that they wait for.
     """
     import numpy as np
 
@@ -192,7 +192,7 @@ def _pace() -> float:
         a @ b
         fastest = min(fastest, time.perf_counter() - started)
     gflops = 2 * 512 * 1024 * 1024 / fastest / 1e9
-    return _REFERENCE_GFLOPS / gflops * (0.5 if has_bfloat16() else 1.0)
+    return max(_REFERENCE_GFLOPS / gflops * (0.5 if has_bfloat16() else 1.0), 0.5)
 
 
 def _run(step: Step, place: str, pace: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -18,6 +19,17 @@ if TYPE_CHECKING:
     from programs.prompts import Prompt
     from reno_dspy.base.rundir import RunDir
     from reno_dspy.base.tracker import Run, Tracker
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What a job works on; `lms` are the student and the reflection LM."""
+
+    config: OptimizeConfig
+    prompt: Prompt
+    train: Sample
+    dev: Sample
+    lms: tuple[LMSpec, LMSpec]
 
 
 @click.command("optimize")
@@ -46,6 +58,7 @@ def command(config: OptimizeConfig, *, fresh: bool, tracking: bool) -> None:
     train, dev = _samples(config)
     click.echo(f"Budget: {plan_job(config, len(dev.items))}.", err=True)
     lms = choose_lms(config, _student(config))
+    job = _Plan(config, prompt, train, dev, lms)
     inputs = inputs_of(task_of(config), prompt, train.items, dev.items, *lms)
     tracker = open_tracker(tracking)
     with RunDir.open(
@@ -53,11 +66,11 @@ def command(config: OptimizeConfig, *, fresh: bool, tracking: bool) -> None:
     ) as run_dir:
         result = finished(run_dir)
         if result is not None:
-            _complete(result, config, prompt, train, dev, lms, run_dir, tracker)
+            _complete(job, result, run_dir, tracker)
         if result is None or config.final:
             with _served(config, lms) as served:
                 if result is None:
-                    result = _search(config, prompt, train, dev, served, run_dir, tracker)
+                    result = _search(replace(job, lms=served), run_dir, tracker)
                 if config.final:
                     measure_on_test(result, config, served[0], tracker)
     click.echo(write_report(result), nl=False)
@@ -70,7 +83,7 @@ def _check_final(config: OptimizeConfig) -> None:
     from reno_dspy.data.dataset import splits_of
 
     if "test" not in splits_of(config.data):
-        raise InputError(f"--final measures on the split test, which {config.data} has not.")
+        raise InputError(f"--final measures on the split test, but {config.data} has none.")
 
 
 def _samples(config: OptimizeConfig) -> tuple[Sample, Sample]:
@@ -86,66 +99,44 @@ def _samples(config: OptimizeConfig) -> tuple[Sample, Sample]:
     return load_subsets(config)
 
 
-def _search(
-    config: OptimizeConfig,
-    prompt: Prompt,
-    train: Sample,
-    dev: Sample,
-    lms: tuple[LMSpec, LMSpec],
-    run_dir: RunDir,
-    tracker: Tracker,
-) -> OptimizeResult:
-    """Run the job under a tracked run and register what it found."""
+def _search(job: _Plan, run_dir: RunDir, tracker: Tracker) -> OptimizeResult:
+    """Run the job in a tracked run and register the prompt that it finds."""
     from programs.lm import make_lm
+    from programs.optimize.fingerprint import Job
     from programs.optimize.job import optimize, task_of
     from programs.optimize.trials import try_reflection, try_student
 
-    student, reflection = lms
-    made = make_lm(student), make_lm(reflection)
+    config, prompt = job.config, job.prompt
+    made = make_lm(job.lms[0]), make_lm(job.lms[1])
     if not _is_embedded(config):
         try_student(made[0], task_of(config), prompt, run_dir)
     if config.reflection is not None:  # else it is the student, as it was tried
         try_reflection(made[1], run_dir)
-    with _tracked(config, prompt, train, dev, lms, tracker) as run:
-        result = optimize(config, prompt, train.items, dev.items, *made, run_dir, run)
+    with _tracked(job, tracker) as run:
+        task = Job(task_of(config), config, prompt, job.train.items, job.dev.items, *made)
+        result = optimize(task, run_dir, run)
         _register(result, run.id)
     return result
 
 
-def _complete(
-    result: OptimizeResult,
-    config: OptimizeConfig,
-    prompt: Prompt,
-    train: Sample,
-    dev: Sample,
-    lms: tuple[LMSpec, LMSpec],
-    run_dir: RunDir,
-    tracker: Tracker,
-) -> None:
-    """Log what a job left unlogged that was killed between its result and the end of its run."""
+def _complete(job: _Plan, result: OptimizeResult, run_dir: RunDir, tracker: Tracker) -> None:
+    """Log what is missing if the job was killed between its result and the end of its run."""
     from programs.optimize.job import log_result
 
-    with _tracked(config, prompt, train, dev, lms, tracker) as run:
+    with _tracked(job, tracker) as run:
         log_result(result, run_dir, run)
         _register(result, run.id)
 
 
 @contextmanager
-def _tracked(
-    config: OptimizeConfig,
-    prompt: Prompt,
-    train: Sample,
-    dev: Sample,
-    lms: tuple[LMSpec, LMSpec],
-    tracker: Tracker,
-) -> Iterator[Run]:
-    student, reflection = lms
-    name = f"{prompt.name} for {config.student} on {train.ref.name}"
+def _tracked(job: _Plan, tracker: Tracker) -> Iterator[Run]:
+    config, (student, reflection) = job.config, job.lms
+    name = f"{job.prompt.name} for {config.student} on {job.train.ref.name}"
     with tracker.start("optimize", name, run_dir=config.out, config=config.identity()) as run:
-        run.tags({"system": config.student, "uses.data": train.split_digest})
+        run.tags({"system": config.student, "uses.data": job.train.split_digest})
         run.params({"student": student.identity(), "reflection": reflection.identity()})
-        run.data(train.ref, "train")
-        run.data(dev.ref, "dev")
+        run.data(job.train.ref, "train")
+        run.data(job.dev.ref, "dev")
         yield run
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -17,9 +18,8 @@ from reno_dspy.base.files import cache_dir
 from reno_dspy.systems import registry
 
 if TYPE_CHECKING:
-    from finetune.base import Base
     from finetune.manifest import Adapter
-    from finetune.serving.job import Endpoint
+    from finetune.serving.job import Endpoint, Models
 
 
 # Names of systems that are also those of a base model, which is what `reno serve` has always served.
@@ -139,44 +139,40 @@ def _serve_model(
     merge: Path | None,
     vllm_options: tuple[str, ...],
 ) -> None:
-    from finetune.serving.job import MAX_TOKENS, find_models, serve_cpu
-    from finetune.serving.vllm import find_python, serve_vllm
+    from finetune.serving.job import MAX_TOKENS, Limits, find_models, serve_cpu
+    from finetune.serving.vllm import Vllm, find_python, serve_vllm
 
-    found, checked = find_models(base, adapters)
+    models = find_models(base, adapters)
     if merge is not None:
-        _merge(found, checked, merge)
+        _merge(models, merge)
         return
-    ready = partial(_print, adapters=checked)
+    ready = partial(_print, adapters=models.adapters)
     port, max_tokens = port or 0, max_tokens or MAX_TOKENS
     python = None if engine == "cpu" else find_python(vllm_python)
     if vllm_options and python is None:
         raise InputError(f"{' '.join(vllm_options)}: only vLLM takes further options.")
     if python is not None:
-        serve_vllm(
-            python, found, checked, ready,
-            host=host, port=port, context=context, options=vllm_options,
-        )  # fmt: skip
+        serve_vllm(Vllm(python, context, vllm_options), models, ready, host=host, port=port)
     elif engine == "vllm":
         raise InputError(
             "vLLM is not found. Install it in an environment of its own and name that with "
             "--vllm-python; or use --engine cpu."
         )
     else:
-        serve_cpu(
-            found, checked, ready, host=host, port=port, max_tokens=max_tokens, context=context
-        )
+        limits = Limits(max_tokens, context)
+        serve_cpu(models, ready, host=host, port=port, limits=limits)
 
 
-def _merge(base: Base, adapters: list[Adapter], out: Path) -> None:
+def _merge(models: Models, out: Path) -> None:
     from finetune.models import save_merged
 
-    if len(adapters) != 1:
+    if len(models.adapters) != 1:
         raise InputError("--merge takes exactly one --adapter.")
-    save_merged(base, adapters[0], out)
+    save_merged(models.base, models.adapters[0], out)
     click.echo(f"Written to {out}. Serve it: reno serve {out}")
 
 
-def _print(endpoints: list[Endpoint], adapters: list[Adapter]) -> None:
+def _print(endpoints: list[Endpoint], adapters: Sequence[Adapter]) -> None:
     from finetune.serving.job import write_recipe
 
     for endpoint, adapter in zip_longest(endpoints, adapters):

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from programs.config import OptimizeConfig
 from programs.optimize.chunks import Chunk, load_chunks
 from programs.optimize.extraction_feedback import make_extraction_metric
-from programs.optimize.job import optimize
+from programs.optimize.fingerprint import Job
+from programs.optimize.job import optimize, task_of
 from programs.prompts import load
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.rundir import RunDir
@@ -109,10 +110,9 @@ def test_gepa_finds_better_instructions_for_the_extraction(scripted: Any, tmp_pa
     config = OptimizeConfig.model_validate(
         options | {"max_metric_calls": 20, "minibatch": 2, "threads": 1}
     )
-    result = optimize(
-        config, load("extract"), train, dev, scripted(student)[0], scripted(reflection)[0],
-        RunDir(tmp_path / "run"), NullRun(),
-    )  # fmt: skip
+    lms = scripted(student)[0], scripted(reflection)[0]
+    job = Job(task_of(config), config, load("extract"), train, dev, *lms)
+    result = optimize(job, RunDir(tmp_path / "run"), NullRun())
     assert result.candidates[0].score == pytest.approx(0.5)
     assert result.best.score == 1.0
     assert result.best.fields == {"recall": 1.0, "verbatim": 1.0}

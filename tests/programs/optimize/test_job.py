@@ -17,7 +17,7 @@ from dspy.utils.exceptions import LMInvalidRequestError, LMTransportError
 from programs.annotate import AnnotateReference
 from programs.config import LMSpec, OptimizeConfig
 from programs.optimize.budget import plan
-from programs.optimize.fingerprint import inputs_of
+from programs.optimize.fingerprint import Job, inputs_of
 from programs.optimize.job import OptimizeResult, optimize, task_of
 from programs.prompts import Prompt, load
 from reno_dspy.base.errors import InputError, JobError
@@ -82,16 +82,9 @@ def run_job(scripted: Any, tmp_path: Path) -> Callable[..., OptimizeResult]:
         with RunDir.open(
             settings.out, "optimize", settings.identity(), depends_on=inputs
         ) as run_dir:
-            return optimize(
-                settings,
-                prompt,
-                train,
-                DEV,
-                scripted(student)[0],
-                scripted(reflection)[0],
-                run_dir,
-                run or NullRun(),
-            )
+            made = scripted(student)[0], scripted(reflection)[0]
+            job = Job(task_of(settings), settings, prompt, train, DEV, *made)
+            return optimize(job, run_dir, run or NullRun())
 
     return run_it
 
