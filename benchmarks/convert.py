@@ -20,9 +20,8 @@ from rapidfuzz import fuzz
 from reno_dspy.build.match import THRESHOLD, similarity
 from reno_dspy.build.pdf.reader import markitdown
 from reno_dspy.build.references.find import without_furniture
+from reno_dspy.build.steps import reference_forms
 from reno_dspy.jats.article import JatsReference, read_article
-from reno_dspy.jats.citation import parse
-from reno_dspy.jats.print_styles import renderings
 
 _WIDENINGS = (-0.15, -0.1, -0.05, -0.02, 0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25)
 
@@ -46,11 +45,8 @@ def best_window(reference: str, text: str) -> float:
 
 
 def findable(reference: JatsReference, text: str) -> bool:
-    """Whether the reference, or for element citations one of its printed forms, is in the text."""
-    forms = [reference.text]
-    if reference.kind == "element":
-        forms += renderings(parse(reference.xml)).values()
-    return any(best_window(form, text) >= THRESHOLD for form in forms)
+    """Whether one of the forms by which a build matches the reference is in the text."""
+    return any(best_window(form, text) >= THRESHOLD for form in reference_forms(reference)[0])
 
 
 def measure(folder: Path) -> Iterator[tuple[str, str, int, int, int, float]]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from programs.config import Auto, Budget, OptimizeConfig
-from programs.optimize.answers import Spent
+from programs.optimize.answers import NOTHING, Spent
 from reno_dspy.base.errors import InputError, JobError
 
 # Accepted candidates that a budget by name makes room for, as in DSPy; and proposals for each.
@@ -84,13 +84,16 @@ def plan(metric_calls: int, dev: int, minibatch: int, min_proposals: int) -> Pla
 class Stopper:
     """GEPA's stop condition for the limits of a `Budget`; `reason` says which one was met.
 
+    `spent` returns what each LM has taken. Where cost is limited, an LM without a known price ends the job
+    (JobError): the limit could not be kept.
+
     `proposals_since(iteration)` is how many proposals were asked for after an iteration of GEPA.
     """
 
     def __init__(
         self,
         budget: Budget,
-        spent: Callable[[], Spent],
+        spent: Callable[[], Sequence[Spent]],
         proposals_since: Callable[[int], int],
     ) -> None:
         self._budget = budget
@@ -114,14 +117,17 @@ class Stopper:
         return self.reason is not None
 
     def _tokens(self) -> float:
-        spent = self._spent()
-        unknown = "The endpoints tell no token counts"
+        spent = sum(self._spent(), NOTHING)
+        unknown = "The endpoints return no token counts"
         return _known(spent.tokens, spent, "max_tokens", unknown, "max_minutes")
 
     def _cost(self) -> float:
-        spent = self._spent()
-        unknown = "The price of these LMs is not known"
-        return _known(spent.cost, spent, "max_cost", unknown, "max_tokens")
+        each = self._spent()
+        spent = sum(each, NOTHING)
+        unpriced = any(one.tokens and one.cost is None for one in each)
+        cost = None if unpriced else spent.cost
+        unknown = "The price of an LM is not known"
+        return _known(cost, spent, "max_cost", unknown, "max_tokens")
 
     def _without_gain(self, state: Any) -> int:
         """Proposals since the best candidate was found. A perfect minibatch asks for none."""

@@ -14,7 +14,6 @@ from dataclasses import replace
 
 from programs.config import OptimizeConfig
 from programs.optimize.answers import (
-    NOTHING,
     Answers,
     StopOnFailure,
     open_answers,
@@ -76,7 +75,7 @@ def _search(
     tried = spent_on_trials(run_dir)
     stopper = Stopper(
         job.config.budget,
-        lambda: sum([answers.spent(), proposer.spent()], sum(tried.values(), NOTHING)),
+        lambda: (answers.spent() + tried["student"], proposer.spent() + tried["reflection"]),
         proposer.since,
     )
     stoppers = [StopOnFailure(answers), stopper]

@@ -19,7 +19,7 @@ from reno_dspy.build.store import Done, Record, StageStore, fingerprint
 from reno_dspy.data.corpus import Entry
 
 # Part of every stage's fingerprint: raise it when the same input would give other rows.
-VERSION = 5
+VERSION = 6
 Step = Callable[[Record], Record]
 # What a stage counts, articles or pairs, when an LM gave no answer.
 LM_FAILED = "the LM failed"

@@ -144,7 +144,7 @@ def _works(ref: Element) -> list[list[Element]]:
     """The citations of a `ref`, those of one work together.
 
     `citation-alternatives` is one work. Without it, as many mixed citations as tagged ones are pairs of
-    them; several works may stand under one number (a, b, c).
+    them; several works may stand under one number (a, b, c). Citations without text are left out.
     """
     works = []
     mixed: list[Element] = []
@@ -152,12 +152,18 @@ def _works(ref: Element) -> list[list[Element]]:
     for child in ref.iter(etree.Element):
         name = name_of(child)
         if name == "citation-alternatives":
-            works.append([c for c in child.iter(etree.Element) if name_of(c) in _MIXED | _ELEMENT])
-        elif name in _MIXED | _ELEMENT and not _in_alternatives(child, ref):
+            works.append([c for c in child.iter(etree.Element) if _is_citation(c)])
+        elif _is_citation(child) and not _in_alternatives(child, ref):
             (mixed if name in _MIXED else elements).append(child)
     if len(mixed) == len(elements):
-        return [*works, *([m, e] for m, e in zip(mixed, elements, strict=True))]
-    return [*works, *([citation] for citation in mixed or elements)]
+        works += [[m, e] for m, e in zip(mixed, elements, strict=True)]
+    else:
+        works += [[citation] for citation in mixed or elements]
+    return [work for work in works if work]
+
+
+def _is_citation(element: Element) -> bool:
+    return name_of(element) in _MIXED | _ELEMENT and bool(text_of(element).strip())
 
 
 def _in_alternatives(citation: Element, ref: Element) -> bool:

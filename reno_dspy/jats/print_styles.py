@@ -97,11 +97,15 @@ def _read(citation: etree._Element) -> _Fields:
     for is_editor, name in _people(citation):
         people[is_editor].append(name)
     etal = any(_local(element) == "etal" for element in citation.iter())
+    values = read_values(citation, _READ)
+    if values["article-title"] and values["source"] and values["volume"]:
+        # No style prints who publishes a journal, though some publishers tag it.
+        values |= {"publisher-name": (), "publisher-loc": ()}
     return _Fields(
         tuple(people[False] or people[True]),
         tuple(people[True] if people[False] else ()),
         etal,
-        read_values(citation, _READ),
+        values,
     )
 
 

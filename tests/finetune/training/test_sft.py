@@ -87,7 +87,11 @@ def test_a_checkpoint_cut_by_a_power_failure_is_named_and_the_one_before_it_used
     assert before is not None
     assert before.parent == folder
     assert before != newest
-    assert f"{newest / name} is damaged" in capsys.readouterr().err
+    assert f"{newest / name} is damaged; trying" in capsys.readouterr().err
+    for path in folder.glob("checkpoint-*"):
+        (path / name).write_bytes(content[: len(content) // 2])
+    assert last_checkpoint(folder) is None
+    assert "is damaged; training starts over" in capsys.readouterr().err
 
 
 def test_the_loss_falls(tiny_runs: Runs) -> None:

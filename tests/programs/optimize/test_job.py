@@ -15,8 +15,9 @@ import pytest
 from dspy.utils.exceptions import LMInvalidRequestError, LMTransportError
 
 from programs.annotate import AnnotateReference
-from programs.config import LMSpec, OptimizeConfig
-from programs.optimize.budget import plan
+from programs.config import Budget, LMSpec, OptimizeConfig
+from programs.optimize.answers import Spent
+from programs.optimize.budget import Stopper, plan
 from programs.optimize.fingerprint import Job, inputs_of
 from programs.optimize.job import OptimizeResult, optimize, task_of
 from programs.prompts import Prompt, load
@@ -394,8 +395,17 @@ def test_other_limits_end_the_job(limits: dict[str, int], reason: str, run_job: 
 
 
 def test_a_limit_on_unknown_costs_is_refused(run_job: Any) -> None:
-    with pytest.raises(JobError, match="price of these LMs is not known"):
+    with pytest.raises(JobError, match="price of an LM is not known"):
         run_job(budget={"max_cost": 1.0})
+
+
+def test_a_limit_on_costs_needs_the_price_of_both_lms() -> None:
+    student, reflection = Spent(9, 900, 90, 0.01), Spent(3, 300, 30, None)
+    budget = Budget(max_cost=1.0, patience=None)
+    with pytest.raises(JobError, match="price of an LM is not known"):
+        Stopper(budget, lambda: (student, reflection), lambda _: 0)(None)
+    failed = Spent(1, None, None, None)  # A request that failed costs nothing.
+    assert not Stopper(budget, lambda: (student, failed), lambda _: 0)(None)
 
 
 def test_the_optimized_prompt_is_what_the_program_then_sends(run_job: Any, scripted: Any) -> None:

@@ -91,5 +91,13 @@ def test_element_citations_are_rendered_as_print_sets_them() -> None:
     assert forms["abnt"].startswith("LELLI, F.; MCGAUGH, S. S. Mass models")
 
 
+def test_the_publisher_of_a_journal_is_not_printed_and_that_of_a_book_is() -> None:
+    publisher = "<publisher-name>Fictive Press</publisher-name></element-citation>"
+    journal = renderings(parse(ELEMENT.replace("</element-citation>", publisher)))
+    assert journal == renderings(parse(ELEMENT))
+    book = f"<element-citation><source>Fog</source><year>1999</year>{publisher}"
+    assert "Fictive Press" in renderings(parse(book))["apa"]
+
+
 def test_a_citation_without_fields_renders_to_something() -> None:
     assert set(renderings(parse("<element-citation/>"))) >= {"apa", "vancouver", "abnt"}

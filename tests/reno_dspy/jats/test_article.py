@@ -66,6 +66,18 @@ def test_several_works_under_one_number_are_several_references(tmp_path: Path) -
     assert [(r.id, r.text) for r in references] == [("r.1", "A"), ("r.2", "B")]
 
 
+def test_citations_without_text_are_no_references(tmp_path: Path) -> None:
+    tagged = "<element-citation><surname>Ito</surname><year>1999</year></element-citation>"
+    refs = (
+        "<ref id='a'><mixed-citation>A</mixed-citation><mixed-citation>&#xa0;</mixed-citation></ref>"
+        f"<ref id='b'><mixed-citation> </mixed-citation>{tagged}</ref>"
+        "<ref id='c'><element-citation/></ref>"
+        "<ref id='d'><citation-alternatives><mixed-citation/></citation-alternatives></ref>"
+    )
+    found = read_article(write(tmp_path, article(refs))).references
+    assert [(one.id, one.kind) for one in found] == [("a", "mixed"), ("b", "element")]
+
+
 def test_alternatives_are_one_work_whose_gold_is_the_tagged_one(tmp_path: Path) -> None:
     tagged = (
         "<mixed-citation><surname>Ito</surname>. <source>J</source>. <year>1999</year>"

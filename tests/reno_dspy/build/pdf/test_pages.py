@@ -59,6 +59,20 @@ def test_turned_content_is_read_as_it_stands(degrees: int) -> None:
     assert [line.strip() for line in text(draw).split("\n") if line] == WORDS
 
 
+@pytest.mark.parametrize("degrees", [90, 180, 270])
+@pytest.mark.parametrize("upright", [True, False])
+def test_a_page_with_a_rotation_of_its_own_is_read(degrees: int, upright: bool) -> None:
+    """/Rotate turns the page for viewers; text that was turned against it stands upright there."""
+
+    def draw(canvas: Canvas) -> None:
+        canvas.setPageRotation(degrees)
+        canvas.translate(306, 396)
+        canvas.rotate(degrees if upright else 0)
+        written(canvas, WORDS, left=-200, top=100)
+
+    assert [line.strip() for line in text(draw).split("\n") if line] == WORDS
+
+
 @pytest.mark.parametrize("gap", [6, 60])
 def test_line_numbers_of_a_manuscript_are_taken_off(gap: int) -> None:
     body = [f"Line {i} of this text tells of foxes and of fog." for i in range(50)]
