@@ -1,4 +1,4 @@
-"""What an adapter directory says of itself, and whether it fits a base and its own manifest.
+"""The manifest of an adapter directory, and checks of the adapter against it and a base.
 
 `DIR/adapter/` is whole in itself and can be copied: `adapter_model.safetensors` and
 `adapter_config.json` (PEFT), `manifest.json` (this module), `prompt.json` (what it was trained to be
@@ -71,7 +71,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 def load_adapter(path: Path, base: Base | None = None) -> Adapter:
     """The adapter in `path` (or in `path/adapter`), checked against its manifest and `base`.
 
-    Raises InputError that says which of base, rank or digest does not fit.
+    Raises InputError that names what does not fit: base, rank or digest.
     """
     folder = _folder(path)
     try:

@@ -47,7 +47,7 @@ class DevSample(Config):
     rows: int = Field(48, ge=0, description="0 measures nothing and keeps the last weights.")
     every: int = Field(200, ge=1, description="Steps between two measurements.")
     max_tokens: int = Field(768, ge=1)
-    patience: int = Field(0, ge=0, description="Stop after so many without a gain; 0 never stops.")
+    patience: int = Field(0, ge=0, description="Measurements without a gain that end it; 0: none.")
 
 
 class TaggerOptions(Config):

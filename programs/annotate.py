@@ -41,8 +41,8 @@ class AnnotateReference(dspy.Module):  # type: ignore[misc]
     def forward(self, reference: str) -> dspy.Prediction:
         """Annotate with the LM and adapter of the DSPy context.
 
-        `prompt_chars` is the length of the instructions, for an objective that weighs it; `failure` says
-        why there is no answer, where the adapter tells that (an optimize run's does).
+        `prompt_chars` is the length of the instructions, for an objective that weighs it; `failure` is
+        the reason for a missing answer, where the adapter gives one (that of an optimize run does).
         """
         answer = self.annotate(reference=reference)
         chars = len(self.annotate.signature.instructions)
@@ -131,7 +131,7 @@ class LMSystem:
         return Completion(prediction.annotation, **taken)
 
     def _lm_for(self, reference: str) -> LM:
-        """A copy with a history of its own: this call's tokens, whatever runs beside it.
+        """A copy with a history of its own: this call's tokens only, whatever else runs.
 
         Raises ValueError for a reference that no grammar can be made for.
         """

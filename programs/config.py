@@ -140,7 +140,7 @@ class Objective(Config):
 
 
 class Budget(Config):
-    """When a job ends, besides its metric calls. None: no such limit."""
+    """Limits that end a job, besides its metric calls. None: unlimited."""
 
     max_minutes: float | None = Field(default=None, gt=0, description="Minutes of this session.")
     max_tokens: int | None = Field(default=None, gt=0, description="Student and reflection tokens.")
@@ -209,7 +209,7 @@ class OptimizeConfig(Config):
     @classmethod
     def _test_is_annotated(cls, final: bool, info: ValidationInfo) -> bool:
         if final and info.data.get("program") != "annotate":
-            raise ValueError("measures annotation; there is no evaluation of the extraction")
+            raise ValueError("measures annotations; extraction cannot be measured on test")
         return final
 
     @field_validator("reflection", mode="before")

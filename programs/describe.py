@@ -100,5 +100,5 @@ def read_language(answer: str) -> str:
 
 
 def read_yes(answer: str) -> bool:
-    """Whether an answer says yes."""
+    """Whether an answer is a yes."""
     return re.match(r"\W*(yes|true)\b", without_thoughts(answer)[0], re.IGNORECASE) is not None

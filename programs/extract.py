@@ -102,7 +102,7 @@ def load_extractor(name: str) -> LMExtractor:
     """
     recipe = load_recipe(name)
     spec = recipe.lm
-    # A chunk holds many references; an LM recipe made for annotating one says nothing of that.
+    # A chunk holds many references; the limit of an annotation recipe is for one.
     longest = spec.max_tokens if "max_tokens" in spec.model_fields_set else 2048
     return LMExtractor(spec.changed(max_tokens=longest), prompts.load(recipe.extract_prompt))
 

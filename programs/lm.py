@@ -188,7 +188,7 @@ def _headers(spec: LMSpec) -> dict[str, str]:
             headers[name] = Template(value).substitute(os.environ)
         except (KeyError, ValueError) as error:
             raise InputError(
-                f"Header {name} of {spec.model}: {error} is no environment variable that is set. A "
+                f"Header {name} of {spec.model}: {error} is not set in the environment. A "
                 "dollar sign itself is written $$."
             ) from None
         if "$" in value or names_a_secret(name):
@@ -216,7 +216,7 @@ def _address(spec: LMSpec) -> str | None:
 
 
 class _Background:
-    """One event loop in a thread of its own, for calls from other threads."""
+    """An event loop in its own thread, for calls from other threads."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()

@@ -54,7 +54,7 @@ def check_endpoint(spec: LMSpec) -> tuple[str, ...]:
 def try_out(lm: LM, ask: Callable[[], Any]) -> dict[str, Any]:
     """Let `ask` send one request with `lm`, and return what it used (see `last_usage`).
 
-    An answer without content is no failure here: the job counts those. Raises InputError when the recipe
+    An answer without content is not a failure here; the job counts those. Raises InputError when the recipe
     makes no valid request, JobError when the endpoint refuses it or fails.
     """
     models = check_endpoint(lm.spec)

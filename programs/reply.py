@@ -24,7 +24,7 @@ FAILURE = "failure"
 
 
 class NoContent(LMError):  # type: ignore[misc]
-    """A reply without an answer in it. `empty` is true where the model chose to say nothing."""
+    """A reply without an answer in it. `empty`: the model itself returned nothing."""
 
     default_code = "no_content"
 

@@ -40,7 +40,7 @@ _SECRET_FLAG = re.compile(r"^--[\w.-]*(key|token|secret|password)(=|$)", re.IGNO
 
 
 def about() -> dict[str, str]:
-    """Tags that say what made a run: command line, user, our version, git commit (in a checkout)."""
+    """Tags for the origin of a run: command line, user, our version, git commit (in a checkout)."""
     words = _words()
     tags = {
         "command": command_line(words),

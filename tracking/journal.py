@@ -1,4 +1,4 @@
-"""The journal of a run: all that a job told its tracker, kept in the run directory first.
+"""The journal of a run: everything that a job logs, kept in the run directory first.
 
 `RUN_DIR/tracking.jsonl` has one event a line. The store is written from it, so that a run made while the
 store was away, or with `--no-tracking`, can be written later (`reno runs log RUN_DIR`). `JournalTracker`
@@ -61,7 +61,7 @@ class Journal:
             yield self
 
     def add(self, run: str, do: str, **details: Any) -> None:
-        """Keep an event of the run `run` ("" is the job's own), unless it says nothing new."""
+        """Keep an event of the run `run` ("" is the job's own), unless it is there already."""
         with self._lock:
             event = redact({"do": do, "run": run, "at": _now(), **details})
             event = self._unknown(event)
@@ -119,7 +119,7 @@ class Journal:
 
 
 class JournalRun:
-    """A run that tells its journal (`reno_dspy.base.tracker.Run`)."""
+    """A run that writes to its journal (`reno_dspy.base.tracker.Run`)."""
 
     def __init__(self, journal: Journal, key: str) -> None:
         self._journal = journal
@@ -146,8 +146,8 @@ class JournalRun:
     def data(self, data: DataRef, context: str) -> None:
         """Keep a data set as input.
 
-        A data set of ours is also tagged by the digest of its whole directory, so that lineage finds
-        its build whatever split or part of it was taken. What a build gives has the context `build`.
+        A data set of `reno build` is also tagged by the digest of its whole directory. Lineage then finds
+        its build, whatever split or part of it was taken. What a build gives has the context `build`.
         """
         whole = _dataset_digest(Path(data.path))
         if whole is not None:

@@ -1,4 +1,4 @@
-"""What a run came from and what came of it, by digests.
+"""What a run was made from and what was made from it, by digests.
 
 A run says in tags what it used and made: `uses.prompt`, `makes.prompt`, `uses.dataset`, ... A run that made
 a digest comes before one that used it; comparisons and reviews use whole runs (`uses.runs`).

@@ -14,7 +14,7 @@ _SECONDS = 15
 def watching_the_machine(run_id: str | None, uri: str) -> Iterator[None]:
     """Log the machine's load to the run every 15 seconds; a run that no store has is not watched.
 
-    It is not kept in the journal: for a run that is logged later there is no load to show.
+    It is not kept in the journal, so a run that is logged later has none.
     """
     if run_id is None:
         yield
@@ -28,7 +28,7 @@ def watching_the_machine(run_id: str | None, uri: str) -> Iterator[None]:
             run_id, sampling_interval=_SECONDS, resume_logging=True, tracking_uri=uri
         )
     except MlflowException:
-        # The store has just gone away; the journal's sender says so.
+        # The store has just gone away; the journal's sender reports that.
         yield
         return
     monitor.start()

@@ -50,7 +50,7 @@ def load_prompt(uri: str) -> dict[str, Any]:
     """A registered prompt's `name`, `instructions` and `demos` (`reference`, `annotation`).
 
     `uri` is `prompts:/NAME/VERSION` or `prompts:/NAME@ALIAS`. Raises InputError when there is none,
-    or when it is not a prompt of ours.
+    or when it was not registered by reno.
     """
     from mlflow.exceptions import MlflowException
 

@@ -46,7 +46,7 @@ def all_runs(
 def find_run(client: MlflowClient, name: str, job: str | None = None) -> Run:
     """The newest run with this id, beginning of an id, name, or run directory.
 
-    Raises InputError that says where was looked and how to list the runs.
+    Raises InputError that names the store and the command that lists its runs.
     """
     from mlflow.exceptions import MlflowException
 

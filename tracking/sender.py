@@ -29,7 +29,7 @@ _LONGEST_NOTE = 4000  # leaves room for the links that lineage adds
 _LONGEST_DIGEST = 36
 _PAUSE_SECONDS = 0.5
 _BATCH = 100  # MLflow's limit for parameters and tags in one request
-# Events that begin or end a run are sent one by one; what is told between them, together.
+# Events that begin or end a run are sent one by one; those in between, together.
 _ALONE = ("start", "child", "resume", "end")
 
 
@@ -125,7 +125,7 @@ class Sender:
             self._tell_between(client, self._state.runs[key], events)
 
     def _tell_between(self, client: MlflowClient, run: str, events: list[Event]) -> None:
-        """Send what was told of one run: files and data one by one, all else in one request."""
+        """Send events of one run: files and data one by one, all else in one request."""
         tags: dict[str, RunTag] = {}
         batch: dict[str, list[Any]] = defaultdict(list)
         for event in events:

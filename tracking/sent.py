@@ -29,7 +29,7 @@ class Sent:
 
 
 def read_sent(run_dir: Path, uri: str) -> Sent:
-    """What the store at `uri` has of the journal in `run_dir`; nothing where no file says so."""
+    """What the store at `uri` has of the journal in `run_dir`, by the file beside it; else nothing."""
     stores = _read(run_dir)
     # Directories of earlier versions name a local store by its path.
     found = stores.get(_key(run_dir, uri)) or stores.get(public_uri(uri))

@@ -27,7 +27,7 @@ PREFIX = "reno/"
 # The UI's views for runs and metrics, not those for chat agents.
 _TRAINING_VIEW = {"mlflow.experimentKind": "custom_model_development"}
 
-# How long a server may take for one answer; less for the first one, which says whether it is there.
+# How long a server may take for one answer; less for the first one, which shows whether the server is up.
 _TIMEOUT = "MLFLOW_HTTP_REQUEST_TIMEOUT"
 _FIRST_SECONDS = 8
 # A dead server must cost a job seconds, not MLflow's default of several minutes.
@@ -66,7 +66,7 @@ def artifact_root(uri: str) -> Path | None:
 def open_client(uri: str | None = None) -> MlflowClient:
     """A client of the store at `uri` (default: `store_uri()`); a new local store is created.
 
-    A local store whose folder was moved is told where its files are now. Raises JobError, in one sentence,
+    In a local store whose folder was moved, paths are corrected. Raises JobError, in one sentence,
     when a local store can be neither created nor opened, or a server does not answer.
     """
     prepare_environment()

@@ -62,7 +62,7 @@ class EmbeddedSystem:
 
         The base is what `smollm2-135m` names, with an adapter it is `embedded`.
         """
-        # The server, a process of its own, needs more than this one.
+        # Most memory is used by the server, which is another process.
         require("serve", f"--system {options.system}")
         adapter = None if options.system == EMBEDDED else options.adapter or SHIPPED
         return cls(adapter, options.prompt, options.max_tokens, log)

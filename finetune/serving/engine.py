@@ -23,7 +23,7 @@ from transformers.cache_utils import Cache, DynamicLayer
 
 from finetune.serving.sampling import choose
 
-# Below it, logits divided by the temperature are no numbers any more, and the likeliest token wins anyway.
+# Below it, logits divided by the temperature overflow, and the likeliest token wins anyway.
 _COLDEST = 1e-5
 _STOPPING = "The server is stopping."
 
@@ -101,7 +101,7 @@ def _zeros(shape: tuple[int, int, int, int], device: torch.device) -> Tensor:
 
 
 class Engine:
-    """Generates for many requests at once, in one thread of its own. Close it when done."""
+    """Generates for many requests at once, in its own thread. Close it when done."""
 
     def __init__(self, model: PreTrainedModel, stop: set[int], slots: int, context: int) -> None:
         self.context = context
@@ -166,7 +166,7 @@ class Engine:
                 while self._admit():
                     self._step()
         finally:
-            # However the loop ended, whoever waits is told, and whoever comes is refused.
+            # However the loop ended: fail the requests that wait and refuse new ones.
             self._shut()
             self._fail_all(RuntimeError(_STOPPING))
             while not self._waiting.empty():
@@ -286,7 +286,7 @@ class Engine:
         request = active.request
         try:
             token = choose(logits, request.temperature, request.top_p, active.random)
-        except Exception as error:  # such as logits that are no numbers
+        except Exception as error:  # such as NaN logits
             self._fail(slot, error)
             return
         if token in self._stop:

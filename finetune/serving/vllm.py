@@ -41,7 +41,7 @@ def find_python(given: Path | None) -> Path | None:
 
 @dataclass(frozen=True)
 class Vllm:
-    """How vLLM runs: the Python of its environment, the longest context, further options of its own."""
+    """How vLLM runs: the Python of its environment, the longest context, more options for vLLM."""
 
     python: Path
     context: int
@@ -51,7 +51,7 @@ class Vllm:
 def serve_vllm(vllm: Vllm, models: Models, ready: Ready, *, host: str, port: int) -> None:
     """Run vLLM until SIGTERM or Ctrl-C; `ready` is called once it is healthy.
 
-    Raises JobError when vLLM ends by itself; its own output says why.
+    Raises JobError when vLLM ends by itself; its output shows why.
     """
     port = port or free_port(host)
     command = _command(vllm, models, host, port)
@@ -63,7 +63,7 @@ def serve_vllm(vllm: Vllm, models: Models, ready: Ready, *, host: str, port: int
             server.wait_until(lambda: answers(f"{address}/health"))
             ready([Endpoint(f"{address}/v1", name) for name in models.names()])
             code = server.wait()
-            raise JobError(f"vLLM ended by itself (exit code {code}); its output above says why.")
+            raise JobError(f"vLLM ended by itself (exit code {code}); see its output above.")
     except KeyboardInterrupt:
         return
     finally:

@@ -1,4 +1,4 @@
-"""What a training run tells while it trains: loss, dev recall, a progress bar; and when it stops."""
+"""Callbacks of a training run: loss, dev recall, a progress bar, early stopping."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class LiveCallback(TrainerCallback):  # type: ignore[misc]
 
 
 class RecallCallback(TrainerCallback):  # type: ignore[misc]
-    """Measures generated recall every so many steps and at the end, and keeps the best adapter.
+    """Measures recall on dev every `options.every` steps and at the end, and keeps the best weights.
 
     Of several processes the first measures; the others wait and decide by what it wrote.
     """
@@ -98,7 +98,7 @@ class RecallCallback(TrainerCallback):  # type: ignore[misc]
         values = self._model_figures(model)
         record = {"step": step, **values}
         if all(_recall(record) > _recall(other) for other in done):
-            # First the weights, then the line that says they are there.
+            # The weights first: the line in the log promises that they are there.
             with replacing_folder(self._run_dir / BEST) as folder:
                 model.save_pretrained(folder)
         with self._log.appending() as log:

@@ -32,7 +32,7 @@ _MOVED = 0.7
 
 @dataclass(frozen=True)
 class Sizes:
-    """What the graph needs to know of the encoder besides its weights."""
+    """Sizes of the encoder, which the graph needs besides the weights."""
 
     layers: int
     heads: int

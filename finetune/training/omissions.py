@@ -18,7 +18,7 @@ from reno_dspy.systems.bio import field_of
 _UNUSED = 0.005
 # A field that at least this share of a source's rows of one publication type have is usual there.
 _USUAL = 0.5
-# Too few rows to say anything of a source.
+# Too few rows to judge a source by.
 _ENOUGH = 50
 # No source leaves its authors out, though some do not split their names.
 _ALWAYS = frozenset({"surname:author", "given-names:author", "collab:author"})

@@ -22,7 +22,7 @@ class LengthOrder(Sampler[int]):
         self._lengths, self._step_size, self._seed, self._epoch = lengths, step_size, seed, 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch whose order comes next; the dataloader says it."""
+        """Choose the epoch whose order comes next; the dataloader calls this."""
         self._epoch = epoch
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""What a tagger is trained to say of each word of a lesson, where that is known."""
+"""The labels that a tagger learns for the words of a lesson, as far as they are known."""
 
 from __future__ import annotations
 

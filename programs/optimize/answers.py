@@ -34,7 +34,7 @@ _STOPPED = "the job was stopped"
 class Spent:
     """What calls took: requests, tokens, US dollars.
 
-    Tokens and cost are None where no endpoint told them; else they are the sum of those that were told.
+    Tokens and cost are None where no endpoint reported them, else the sum of those reported.
     """
 
     calls: int

@@ -82,7 +82,7 @@ def plan(metric_calls: int, dev: int, minibatch: int, min_proposals: int) -> Pla
 
 
 class Stopper:
-    """GEPA's stop condition for the limits of a `Budget`; `reason` says which one was met.
+    """GEPA's stop condition for the limits of a `Budget`; `reason` is the one that was met.
 
     `spent` returns what each LM has taken. Where cost is limited, an LM without a known price ends the job
     (JobError): the limit could not be kept.

@@ -69,7 +69,7 @@ def make_metric(objective: Objective, max_chars: int = 900) -> Metric:
 
 
 def failure_of(pred: Any) -> str | None:
-    """What to say of a prediction whose request failed: it tells nothing of the instructions."""
+    """Feedback for a failed request, which is no evidence about the instructions."""
     reason = getattr(pred, FAILURE, None)
     return f"There was no answer to judge: {reason}." if reason else None
 

@@ -1,4 +1,4 @@
-"""A GEPA job: everything that goes into it, and what its run directory knows it by."""
+"""A GEPA job: everything that goes into it, and what identifies it in its run directory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def inputs_of(
     student: LMSpec,
     reflection: LMSpec,
 ) -> Mapping[str, Any]:
-    """What a job's result depends on besides its options; no LM is needed to know it.
+    """What a job's result depends on besides its options; found without asking an LM.
 
     The code enters as version numbers, which whoever changes requests or scores raises: an edited comment
     must not keep a job that was paid for from resuming.

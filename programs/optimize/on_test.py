@@ -30,7 +30,7 @@ def measure_on_test(
 ) -> None:
     """Evaluate both prompts on `test` (runs of their own in OUT/test-seed and OUT/test-best).
 
-    Answers are kept: a second call costs nothing. Writes what came of it to OUT/final.md.
+    Answers are kept: a second call costs nothing. Writes OUT/final.md.
     """
     test = load(config.data, "test", strict=config.strict_data, with_text=True)
     scores = []

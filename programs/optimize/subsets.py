@@ -18,7 +18,7 @@ from reno_dspy.jats.citation import read
 
 @dataclass(frozen=True)
 class Sample:
-    """Items of one split, what a tracker logs of them, and the digest of the whole split."""
+    """Items of one split, their reference for a tracker, and the digest of the whole split."""
 
     items: tuple[Any, ...]
     ref: DataRef

@@ -35,7 +35,7 @@ def try_reflection(lm: LM, run_dir: RunDir) -> None:
 
 
 def spent_on_trials(run_dir: RunDir) -> dict[Side, Spent]:
-    """What the trials of all sessions took, by LM; they are no calls of the job."""
+    """Tokens and cost of the trials of all sessions, by LM; they do not count as calls of the job."""
     rows = run_dir.log(TRIALS).read()
     sides: tuple[Side, ...] = ("student", "reflection")
     return {

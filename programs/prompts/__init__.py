@@ -29,7 +29,7 @@ class Demo(Config):
 
 
 class Prompt(Config):
-    """What a program tells its LM: the system message and the worked examples, in order."""
+    """A prompt: the system message and the worked examples, in order."""
 
     name: str
     instructions: str

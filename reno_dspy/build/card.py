@@ -158,7 +158,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def draw_pictures(
     folder: Path, stages: Mapping[str, Done], sample: Mapping[str, Any]
 ) -> list[Path]:
-    """`funnel.png` (what is left after each stage, and why not) and `composition.png`."""
+    """`funnel.png` (what each stage leaves, and why the rest was dropped) and `composition.png`."""
     from matplotlib.figure import Figure
 
     funnel = Figure(figsize=(9, 4.5), layout="constrained")

@@ -26,7 +26,9 @@ class BuildConfig(Config):
         description="Run directory and data set; an unfinished build is resumed."
     )
     source: str | None = Field(None, description="Platform of articles whose manifest names none.")
-    limit: int | None = Field(None, ge=1, description="Build from the first so many articles.")
+    limit: int | None = Field(
+        None, ge=1, description="Build from that many articles, the first ones."
+    )
     seed: int = Field(0, description="Seed of the sample and of the split.")
     workers: Free[int] = Field(
         default_factory=lambda: os.cpu_count() or 1, ge=1, description="Processes at once."

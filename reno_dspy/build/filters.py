@@ -56,7 +56,7 @@ class Pair:
 
     @property
     def is_journal_article(self) -> bool:
-        """Whether the annotation says that an article of a journal is cited."""
+        """Whether the annotation marks the work as an article of a journal."""
         return publication_type(self.root) == "journal"
 
 
@@ -227,7 +227,7 @@ def _int(digits: str) -> int:
 
 
 def _names(pair: Pair) -> list[tuple[str, str]]:
-    """(surname, given names) of each person; "" for given names that cannot be told apart."""
+    """(surname, given names) of each person; "" for given names that cannot be split off."""
     surnames, given = pair.values["surname"], pair.values["given-names"]
     paired = given if len(given) == len(surnames) else ("",) * len(surnames)
     return list(zip(surnames, paired, strict=True))

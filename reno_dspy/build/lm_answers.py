@@ -44,7 +44,7 @@ class LMStage:
     def counted(self, ask: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
         """`ask` (which raises JobError when the LM fails) with its failures counted.
 
-        Once the budget has a verdict it fails without asking: what is left of an article costs nothing.
+        Once the failure budget is used up, it fails without asking: the rest of an article costs nothing.
         """
 
         def asked(*args: Arguments.args, **options: Arguments.kwargs) -> Answer:

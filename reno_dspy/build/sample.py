@@ -73,7 +73,7 @@ def sample(
     target: Mapping[str, Mapping[str, float]] = PAPER_COMPOSITION,
     draw: Draw = "auto",
 ) -> Sample:
-    """Draw `n` rows (all of them when there are no more) whose composition is near `target`.
+    """Draw `n` rows (or all, if there are fewer) whose composition is near `target`.
 
     `rows` give each target group's value by name. `draw` "gumbel" is the paper's: without
     replacement by weights p, which in a small pool drifts from mu. "corrected" solves for inclusion

@@ -1,4 +1,4 @@
-"""Stages of a build: each keeps its rows in its own file and says what they were made from.
+"""Stages of a build: each keeps its rows in its own file, with a note of what they were made from.
 
 A stage's file is written whole or not at all. Beside it stands a note of what it depends on; on the
 next run the stage is skipped when that is unchanged. The input enters the note by its content, so that

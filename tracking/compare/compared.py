@@ -19,7 +19,7 @@ from tracking.compare.verdicts import MOST_SENTENCES, sentences, verdicts_grid
 class Compared:
     """What was compared, and where it was written. `results` begins with our own runs.
 
-    `warning` says what does not compare, where that was allowed.
+    `warning` names what does not compare, if that was allowed.
     """
 
     results: Sequence[Result]

@@ -46,7 +46,7 @@ class Result:
 def load_results(names: Sequence[str]) -> list[Result]:
     """Results by run directory, MLflow run id or run name; equal labels are made different.
 
-    Raises InputError for what is none of these, and for a run that is no finished evaluation.
+    Raises InputError for any other name, and for a run that is not a finished evaluation.
     """
     results = [_load(name) for name in names]
     labels = [result.label for result in results]
@@ -103,11 +103,11 @@ def _load(name: str) -> Result:
         # An unfinished evaluation, or a folder of something else.
         if folder.is_dir():
             read_report(folder)
-        raise InputError(f"{name} is no directory of an evaluation here. {error}") from error
+        raise InputError(f"{name} is not the directory of an evaluation here. {error}") from error
     with tempfile.TemporaryDirectory(prefix="reno-compare-") as kept:
         if REPORT not in fetch(client, run, _FILES, Path(kept)):
             raise InputError(
-                f"Run {name} has no {REPORT} in {run.info.artifact_uri}: it is no finished "
+                f"Run {name} has no {REPORT} in {run.info.artifact_uri}: it is not a finished "
                 "evaluation, or its files were moved. Name its run directory instead."
             )
         return _from_folder(Path(kept), str(run.info.run_name), run.info.run_id, run_link(run))
@@ -136,5 +136,5 @@ def _options(path: Path) -> dict[str, str]:
     if "config" in config:
         config = config["config"] | config.get("depends_on", {})
     identity = config.pop("system_identity", {})
-    # The identity says what was used where an option left it open (the prompt's name).
+    # The identity has the values of options that were left open (such as the prompt's name).
     return flatten(redact(config | identity))

@@ -64,7 +64,7 @@ def verdicts_grid(comparisons: Sequence[Comparison], changed: Sequence[Sequence[
 
 
 def outcome(comparison: Comparison) -> str:
-    """The verdict: what whole references say, then what overall recall says."""
+    """The verdict: on whole references, then on overall recall."""
     said = [in_words(comparison.differences[name]) for name in (WHOLE, OVERALL)]
     sure = {word for word in said if word in ("better", "worse")}
     if len(sure) == 2:

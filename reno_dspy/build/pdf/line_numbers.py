@@ -60,6 +60,6 @@ def _counted(page: Sequence[Line]) -> set[int]:
 
 
 def _without_margin(line: Line, text: str) -> Line:
-    """The line moved to where its text begins, as nearly as its width tells."""
+    """The line moved to where its text begins, as nearly as its width allows."""
     share = 1 - len(text) / len(line.text)
     return replace(line, text=text, left=line.left + share * (line.right - line.left))

@@ -1,4 +1,4 @@
-"""PDF to markdown through markitdown, with a PDF converter of ours that keeps columns apart."""
+"""PDF to markdown through markitdown, with our own PDF converter, which keeps columns apart."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _READER = markitdown()
 
 
 def convert(pdf: str, target: str) -> dict[str, str]:
-    """Write the text of `pdf` to the file `target`, or say why not.
+    """Write the text of `pdf` to the file `target`, or the reason why it cannot be read.
 
     Returns `{}`, or the reason as `error` (the PDF's fault) or as `cache` (that of the target's disk).
     """

@@ -46,7 +46,7 @@ NOTE = re.compile(
     re.IGNORECASE,
 )
 END = re.compile(rf"(?:#++\s*+)?+\W{{0,3}}(?:{_ENDS})", re.IGNORECASE)
-# Captions are no end: a list may be drawn around a figure. Their lines are left out.
+# Captions do not end a list, which may run around a figure. Their lines are left out.
 CAPTION = re.compile(
     r"(?:fig(?:ure|ura|\.)|tab(?:le|ela|la|elle|\.)|abb(?:ildung|\.))\s*\d+[.:]", re.I
 )
@@ -118,7 +118,7 @@ def ends_open(line: str) -> bool:
 
 
 def is_dated(text: str) -> bool:
-    """Whether a text names a year, or says that there is none."""
+    """Whether a text has a year, or a phrase such as "n.d."."""
     return YEAR.search(text) is not None or UNDATED.search(text) is not None
 
 
