@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def command(config: FinetuneConfig, *, fresh: bool, tracking: bool) -> None:
     """Fine-tune a small model with LoRA on a data set's train, choosing the best weights on its dev.
 
-    RECIPE is one that ships (`smollm2-135m`, `qwen3-0.6b`, `tiny`; `tagger` and `tagger-e5` label
+    RECIPE is one that ships (`smollm2-135m`, `qwen3-0.6b`, `tiny`; the `tagger` recipes label
     words instead of writing XML) or a YAML file. Writes OUT/adapter (weights, manifest, model card),
     which `reno serve` and `reno evaluate --adapter` take; the same command again resumes.
     """
