@@ -100,7 +100,7 @@ def _read(citation: etree._Element) -> _Fields:
     values = read_values(citation, _READ)
     if values["article-title"] and values["source"] and values["volume"]:
         # No style prints who publishes a journal, though some publishers tag it.
-        values |= {"publisher-name": (), "publisher-loc": ()}
+        values = {**values, "publisher-name": (), "publisher-loc": ()}
     return _Fields(
         tuple(people[False] or people[True]),
         tuple(people[True] if people[False] else ()),
