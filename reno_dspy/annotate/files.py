@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from lxml import etree
 
+from reno_dspy.annotate.marking import marked
 from reno_dspy.base.files import replacing
 from reno_dspy.jats.bibtex import BibtexEntries
 from reno_dspy.jats.citation import parse
@@ -52,8 +54,18 @@ class Answer(TypedDict, total=False):
     values: list[ValueJson]
 
 
-def write_answers(path: Path, form: Form, answers: Iterable[Answer]) -> tuple[int, int]:
-    """Write `answers` whole or not at all, one by one; return how many, and how many have an error."""
+def write_answers(
+    path: Path,
+    form: Form,
+    answers: Iterable[Answer],
+    *,
+    numbers: Iterable[int] | None = None,
+    confidence: bool = False,
+) -> tuple[int, int]:
+    """Write `answers` whole or not at all, one by one; return how many, and how many have an error.
+
+    `numbers` and `confidence` are those of `written`.
+    """
     total = failed = 0
 
     def counted() -> Iterator[Answer]:
@@ -63,40 +75,56 @@ def write_answers(path: Path, form: Form, answers: Iterable[Answer]) -> tuple[in
             yield answer
 
     with replacing(path, "w") as file:
-        file.writelines(written(form, counted()))
+        file.writelines(written(form, counted(), numbers=numbers, confidence=confidence))
     return total, failed
 
 
-def written(form: Form, answers: Iterable[Answer]) -> Iterator[str]:
-    """The content of a file of `answers`, piece by piece."""
+def written(
+    form: Form,
+    answers: Iterable[Answer],
+    *,
+    numbers: Iterable[int] | None = None,
+    confidence: bool = False,
+) -> Iterator[str]:
+    """The content of a file of `answers`, piece by piece.
+
+    `numbers` are those of the references (1, 2, ...), from which ids are made. `confidence` writes what
+    is known of each value into JATS and CSL-JSON as well; JSON lines always have it.
+    """
     begin, between, end = _FRAMES[form]
-    show = _shown_as(form)
+    show = _shown_as(form, confidence)
     yield begin
-    for number, answer in enumerate(answers, start=1):
-        yield (between if number > 1 else "") + show(number, answer)
+    before = ""
+    # The answers first, whose end is then seen: what gives them may have something left to do.
+    for answer, number in zip(answers, numbers or count(1), strict=False):
+        yield before + show(number, answer)
+        before = between
     yield end
 
 
-def _shown_as(form: Form) -> Callable[[int, Answer], str]:
+def _shown_as(form: Form, confidence: bool) -> Callable[[int, Answer], str]:
     """What shows the answer to a reference in a new file, by its number."""
     if form == "jsonl":
         return lambda _, answer: _row(answer)
     if form == "csl":
-        return lambda number, answer: _json(_item(number, answer))
+        return lambda number, answer: _json(_item(number, answer, confidence))
     if form == "bibtex":
         entries = BibtexEntries()
         return lambda number, answer: entries.entry(_item(number, answer))
     if form == "ris":
         return lambda number, answer: record(_item(number, answer))
     both = form == "jats-elements"
-    return lambda number, answer: ref(
-        number,
-        answer["label"],
-        answer["text"],
-        answer["annotation"],
-        answer["error"],
-        with_elements=both,
+    return lambda number, answer: _ref(number, answer, both, confidence)
+
+
+def _ref(number: int, answer: Answer, both: bool, confidence: bool) -> str:
+    annotation, whole = answer["annotation"], answer.get("confidence")
+    line = ref(
+        number, answer["label"], answer["text"], annotation, answer["error"], with_elements=both
     )
+    if not confidence or annotation is None or whole is None:
+        return line
+    return marked(line, whole, answer["values"])
 
 
 def _row(answer: Answer) -> str:
@@ -112,11 +140,14 @@ def _row(answer: Answer) -> str:
     return _json(row | said) + "\n"
 
 
-def _item(number: int, answer: Answer) -> dict[str, Any]:
+def _item(number: int, answer: Answer, confidence: bool = False) -> dict[str, Any]:
     """The CSL-JSON item of an answer; of a failed one, its text is the title and the reason a note."""
     item_id, annotation = f"ref{number}", answer["annotation"]
     if annotation:
-        return to_csl(annotation, item_id)
+        item = to_csl(annotation, item_id)
+        if confidence and "confidence" in answer:
+            item["custom"] = {"confidence": answer["confidence"], "values": answer["values"]}
+        return item
     text = answer["text"]
     return {"id": item_id, "type": "document", "title": text, "note": answer["error"]}
 

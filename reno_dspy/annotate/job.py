@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from reno_dspy.annotate.files import SUFFIXES, Answer, Form, write_answers
+from reno_dspy.annotate.files import SUFFIXES, Answer, Form
 from reno_dspy.annotate.list_labels import Labelled, split_labels
 from reno_dspy.annotate.log import AnswerIndex, locked_log
+from reno_dspy.annotate.review import Written, threshold_for, write_apart
 from reno_dspy.base.config import Free
 from reno_dspy.base.errors import InputError
 from reno_dspy.base.failures import MAX_ERRORS, FailureBudget, MaxErrors
@@ -52,7 +53,30 @@ class AnnotateConfig(SystemOptions):
         description="JATS <ref-list>, also with element-citations; JSON lines; CSL-JSON; BibTeX; RIS.  "
         "[default: by --out (.bib, .ris, .jsonl), else jats]",
     )
+    confidence: Free[bool] = Field(
+        False, description="Write the confidence in each value into JATS and CSL-JSON too."
+    )
+    review_below: Free[float | None] = Field(
+        None,
+        gt=0,
+        le=1,
+        description="Write references of less confidence apart, to OUT.review, the least sure first.",
+    )
+    accept: Free[float | None] = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="Do so below the threshold above which this share was wholly right.",
+    )
     max_errors: MaxErrors = MAX_ERRORS
+
+    @model_validator(mode="after")
+    def _one_threshold_for_a_file(self) -> Self:
+        if self.review_below is not None and self.accept is not None:
+            raise ValueError("--accept chooses the threshold that --review-below names: give one")
+        if self.out == Path("-") and (self.review_below or self.accept):
+            raise ValueError("the references to review go to a file beside --out: name one")
+        return self
 
     @property
     def form(self) -> Form:
@@ -80,7 +104,7 @@ def annotate(
     *,
     total: int | None = None,
     fresh: bool = False,
-) -> tuple[int, int]:
+) -> Written:
     """Annotate `references` into `config.out`; return how many, and how many of them failed.
 
     `total` is how many there are, where that is known; `fresh` forgets an unfinished job. A failed or
@@ -91,10 +115,14 @@ def annotate(
     """
     if config.out.exists() and not config.out.is_file():
         raise InputError(f"--out {config.out} is not a file; name a file to write.")
+    below = config.review_below
+    if config.accept is not None:
+        below = threshold_for(config.accept, system)
     header = {"system": system.name, "identity": dict(system.identity())}
     with locked_log(config.out, fresh=fresh) as log:
         _answer_all(config, system, references, log, header, total)
-        counts = _write(config, AnswerIndex(log, header))
+        index = AnswerIndex(log, header)
+        counts = write_apart(config.out, config.form, index, below, confidence=config.confidence)
         log.path.unlink()
     return counts
 
@@ -195,17 +223,6 @@ def _fit(jobs: Sequence[_Job], reject: Callable[[_Job, str], None]) -> list[_Job
         else:
             reject(job, problem)
     return sorted(fit, key=lambda job: len(job.reference.text), reverse=True)
-
-
-def _write(config: AnnotateConfig, index: AnswerIndex) -> tuple[int, int]:
-    with bar(f"write {config.out.name}", len(index)) as progress:
-
-        def answers() -> Iterator[Answer]:
-            for answer in index.answers():
-                yield answer
-                progress.advance()
-
-        return write_answers(config.out, config.form, answers())
 
 
 def unfit(reference: str) -> str | None:

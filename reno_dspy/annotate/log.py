@@ -96,6 +96,10 @@ class AnswerIndex:
         """The last answer to every reference, in the order of the references."""
         return map(self._answer, self._offsets)
 
+    def answer(self, index: int) -> Answer:
+        """The last answer to one reference."""
+        return self._answer(self._offsets[index])
+
     def _answer(self, offset: int) -> Answer:
         return cast(Answer, self._log.at(offset))
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from reno_dspy.annotate.job import AnnotateConfig, annotate
+from reno_dspy.annotate.review import review_file
 from reno_dspy.base.errors import InputError
 from reno_dspy.cli.options import job_options
 from reno_dspy.cli.references import references_of
@@ -27,16 +28,31 @@ def command(config: AnnotateConfig, *, fresh: bool) -> None:
 
     Writes a JATS <ref-list> (valid, every reference in its own words), JSON lines (the system's answers
     as they came) or CSL-JSON. With --out, running the same command again resumes an unfinished job.
+
+    With --review-below or --accept, references of which the system is less sure go to a second file,
+    such as refs.review.xml beside refs.xml, the least sure first.
     """
-    if Path(config.input).exists() and config.out.exists() and config.out.samefile(config.input):
-        raise InputError(f"--out {config.out} is the input itself; name another file.")
+    _check_outputs(config)
     with _file_for(config) as out:
         job = config.model_copy(update={"out": out})
         log = out.with_name(f"{out.name}.server.log")
         with references_of(config.input) as (references, known), open_system(job, log) as system:
-            total, failed = annotate(job, system, references, total=known, fresh=fresh)
+            done = annotate(job, system, references, total=known, fresh=fresh)
     where = "" if out != config.out else f": {out}"
-    click.echo(f"Annotated {total - failed} of {total} references{where}", err=True)
+    click.echo(f"Annotated {done.total - done.failed} of {done.total} references{where}", err=True)
+    if done.threshold is not None:
+        click.echo(
+            f"{done.review} of less confidence than {done.threshold:.4f} to review: {review_file(out)}",
+            err=True,
+        )
+
+
+def _check_outputs(config: AnnotateConfig) -> None:
+    """Raise InputError when writing would overwrite the input."""
+    apart = config.review_below is not None or config.accept is not None
+    for out in (config.out, *([review_file(config.out)] if apart else [])):
+        if Path(config.input).exists() and out.exists() and out.samefile(config.input):
+            raise InputError(f"{out} is the input itself; name another --out.")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from lxml import etree
 from reno_dspy.annotate import job as module
 from reno_dspy.annotate.job import AnnotateConfig, annotate
 from reno_dspy.annotate.log import locked_log
+from reno_dspy.annotate.review import Written
 from reno_dspy.base.errors import InputError, JobError
 from reno_dspy.jats.csl import to_csl
 from reno_dspy.jats.elements import SCORED
@@ -80,7 +81,7 @@ def cut(out: Path) -> list[str]:
 def test_jats_keeps_every_reference_in_order(tmp_path: Path) -> None:
     out = tmp_path / "refs.xml"
     references = [*REFERENCES, "please fail \x01 & so", "broken"]
-    assert annotate(config(out), Plain(), references) == (22, 2)
+    assert annotate(config(out), Plain(), references) == Written(22, 2)
     root = etree.parse(out).getroot()
     assert root.tag == "ref-list"
     assert ["".join(ref.itertext()) for ref in root] == [
@@ -111,7 +112,9 @@ def test_a_system_that_does_not_start_leaves_nothing(tmp_path: Path) -> None:
 
     with pytest.raises(JobError, match="Nothing answers"):
         annotate(config(tmp_path / "refs.xml"), Broken(), REFERENCES)
-    assert annotate(config(tmp_path / "refs.xml"), Plain(), REFERENCES) == (len(REFERENCES), 0)
+    assert annotate(config(tmp_path / "refs.xml"), Plain(), REFERENCES) == Written(
+        len(REFERENCES), 0
+    )
 
 
 def test_json_lines_carry_errors_and_raw_answers(tmp_path: Path) -> None:
@@ -235,7 +238,7 @@ def test_failures_stop_the_job_keep_the_log_and_are_tried_again(tmp_path: Path) 
             return Completion(render(reference, []))
 
     again = Mended()
-    assert annotate(config(out, format="jsonl"), again, references) == (60, 0)
+    assert annotate(config(out, format="jsonl"), again, references) == Written(60, 0)
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert [row["reference"] for row in rows] == references
     assert len(again.seen) < 60
@@ -313,7 +316,7 @@ def test_a_few_unfit_lines_are_rows_and_no_verdict(tmp_path: Path) -> None:
     unfit = ["\x01", "\udcff bytes", "x" * 5_001]
     system = Plain()
     references = [unfit[i % 3] if i % 4 == 0 else f"good {i}" for i in range(100)]
-    assert annotate(config(out, format="jsonl"), system, references) == (100, 25)
+    assert annotate(config(out, format="jsonl"), system, references) == Written(100, 25)
     assert len(system.seen) == 75
     errors = [json.loads(line)["error"] for line in out.read_text().splitlines()]
     assert "cannot stand in XML" in errors[0]
