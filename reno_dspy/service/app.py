@@ -18,6 +18,7 @@ from reno_dspy import __version__
 from reno_dspy.service.annotating import annotate_router
 from reno_dspy.service.asking import Asker
 from reno_dspy.service.batching import Batcher
+from reno_dspy.service.grobid.routes import grobid_router
 from reno_dspy.service.guard import Guard
 from reno_dspy.service.limits import Limits
 from reno_dspy.service.metrics import Metrics
@@ -58,7 +59,12 @@ def create_app(
     )
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_middleware(Guard, limits=limits, metrics=metrics, token=token, hosts=hosts)
-    for router in (_state_router(batcher, metrics), annotate_router(asker, pdfs), *routers):
+    own = (
+        _state_router(batcher, metrics),
+        annotate_router(asker, pdfs),
+        grobid_router(asker, pdfs, limits, system.identity()),
+    )
+    for router in (*own, *routers):
         app.include_router(router)
     return app
 

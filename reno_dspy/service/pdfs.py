@@ -39,9 +39,9 @@ class PdfReader:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     async def references(self, pdf: AsyncIterable[bytes]) -> list[str]:
-        """The reference list of a PDF as it is printed.
+        """The reference list of a PDF as it is printed; empty where none is found.
 
-        Raises HTTPException 422 when it cannot be read or has none, 503 when too many wait.
+        Raises HTTPException 422 when it cannot be read, 503 when too many wait.
         """
         with self._place(), tempfile.NamedTemporaryFile(dir=self._folder, suffix=".pdf") as file:
             async for chunk in pdf:
@@ -94,6 +94,4 @@ class PdfReader:
             raise HTTPException(422, f"No reference list was found in the PDF: {reason}.") from None
         finally:
             shutil.rmtree(self._folder / "text", ignore_errors=True)
-        if not found:
-            raise HTTPException(422, "No reference list was found in the PDF.")
         return [reference.printed for reference in found]

@@ -50,7 +50,7 @@ async def references_of_upload(
 ) -> list[str]:
     """The references of the file in a form: the field `name`, or the only file.
 
-    Raises HTTPException 422 when there is none, or it has no list of references.
+    Raises HTTPException 422 when there is none, or it cannot be read.
     """
     async with request.form(max_files=1) as form:
         files = [

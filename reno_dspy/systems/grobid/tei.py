@@ -10,6 +10,7 @@ label for articles and chapters.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from reno_dspy.jats.citation import Element, name_of, parse, text_of
@@ -108,9 +109,10 @@ def _pages(bibl: Element) -> Sequence[tuple[str, str | None]]:
 
 
 def _year(bibl: Element) -> str | None:
-    """The year of publication: of `when` (ISO 8601), else the element's text."""
+    """The year of publication: of `when` (ISO 8601), else the element's text (`2010a`, `in press`)."""
     for date in _all(bibl, "date"):
         when = date.get("when") or text_of(date)
         if when:
-            return when[:4] if when[:4].isdigit() else when
+            year = re.match(r"\d{4}(?:[a-z]\b)?", when)
+            return year.group() if year else when
     return None
