@@ -14,7 +14,7 @@ probability, and the labels of its words are free.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -32,6 +32,8 @@ from reno_dspy.systems.tokens import Token
 
 # What rules find by its form, whatever the model made of it.
 BY_FORM = frozenset({"pub-id", "uri"})
+# Words of one table, padding included: one very long reference must not make a table of all the others.
+_TABLE = 8_192
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,12 @@ class Judge:
 
     def judge(self, batch: Sequence[Labelled]) -> list[Confidence]:
         """The confidence in each reference of `batch` and in its values."""
-        if not batch:
-            return []
+        found: dict[int, Confidence] = {}
+        for run in _runs([len(one.words) for one in batch]):
+            found |= zip(run, self._judge([batch[i] for i in run]), strict=True)
+        return [found[i] for i in range(len(batch))]
+
+    def _judge(self, batch: Sequence[Labelled]) -> list[Confidence]:
         ranges = [_words_of(one) for one in batch]
         free = [_free(one, words) for one, words in zip(batch, ranges, strict=True)]
         sums = Marginals.of(
@@ -115,6 +121,18 @@ class Judge:
         if inside is None or until is None or all(one.path[last + 1 : until + 1] == inside):
             return Stretch(number, first, last)
         return Stretch(number, first, last, until, inside)
+
+
+def _runs(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """All references by number, the longest first, in runs of at most `_TABLE` words, padding included."""
+    run: list[int] = []
+    for at in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        if run and (len(run) + 1) * lengths[run[0]] > _TABLE:
+            yield run
+            run = []
+        run.append(at)
+    if run:
+        yield run
 
 
 def value_of(one: Labelled, span: Span) -> str:

@@ -143,6 +143,12 @@ def test_texts_of_any_script_and_length_keep_their_characters(trained: FinetuneR
         else:
             assert read(completion.text).well_formed
             assert text_of(parse(completion.text)) == " ".join(text.split())
+            assert completion.confidence is not None
+            known = [(one.field, one.value) for one in completion.confidence.values]
+            leaves = [one for one in parse(completion.text).iterdescendants() if not len(one)]
+            assert known == [(leaf.tag, leaf.text) for leaf in leaves]
+            chances = [one.probability for one in completion.confidence.values]
+            assert all(chance is None or 0 <= chance <= 1 for chance in chances)
 
 
 def test_an_exported_file_becomes_the_network_again(trained: FinetuneResult) -> None:

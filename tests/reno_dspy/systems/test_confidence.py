@@ -69,6 +69,19 @@ def test_an_identifier_is_found_by_its_form_and_judged_by_nobody() -> None:
     assert min(p for p in by_field.values() if p is not None) >= one.confidence.whole > 0
 
 
+def test_confidence_does_not_depend_on_the_references_beside_it() -> None:
+    crf = Crf()
+    texts = ["Ito K. Foxes. J Fict Zool. 2010;12(3):200-9.", "Oe H. " * 900, "", "Geese. 1999."]
+    together = crf.annotate_all(texts)
+    for text, one in zip(texts, together, strict=True):
+        (alone,) = crf.annotate_all([text])
+        assert one.confidence is not None
+        assert alone.confidence is not None
+        assert one.confidence.to_json() == alone.confidence.to_json()
+
+
 def test_a_reference_without_words_has_nothing_that_could_be_wrong() -> None:
-    assert Crf().annotate_all([""])[0].confidence == Confidence(1.0)
-    assert Crf().annotate_all([]) == []
+    crf = Crf()
+    crf.calibration = None
+    assert crf.annotate_all([""])[0].confidence == Confidence(1.0)
+    assert crf.annotate_all([]) == []
