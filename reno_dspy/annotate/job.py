@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -32,8 +32,9 @@ from reno_dspy.systems import Completion, System
 from reno_dspy.systems.asking import Meter, ask_system
 from reno_dspy.systems.options import SystemOptions
 
-# References that are read at once: enough to make batches of like length, little to hold.
-WINDOW = 2_000
+# References that are read at once for each worker: enough to make batches of like length, little to hold,
+# and full batches of 64 and of 256.
+WINDOW = 2_048
 # The longest real references have some 2,000 characters. Longer lines are text without line ends, on which
 # a model whose attention is quadratic spends minutes.
 LONGEST = 5_000
@@ -146,10 +147,9 @@ def _answer_all(
     with log.appending() as out, bar(title, total, done=index.answered) as progress:
         keeper = _Keeper(index, header, out, Meter(progress), budget)
         jobs = (_Job(i, reference) for i, reference in enumerate(split_labels(references)))
-        count = asyncio.run(
-            _answer_windows(system, jobs, keeper, config.concurrency, progress.silent)
-        )
-        index.check_count(count)
+        windows = _windows(jobs, keeper)
+        asyncio.run(_answer_windows(config, system, windows, keeper, progress.silent))
+        index.check_count(keeper.count)
 
 
 @dataclass
@@ -161,6 +161,8 @@ class _Keeper:
     out: Appender
     meter: Meter
     budget: FailureBudget
+    # How many references were read, answered before or now.
+    count: int = 0
 
     def keep(self, job: _Job, completion: Completion) -> None:
         """Keep a system's answer, or its failure."""
@@ -181,20 +183,16 @@ class _Keeper:
 
 
 async def _answer_windows(
+    config: AnnotateConfig,
     system: System,
-    jobs: Iterator[_Job],
+    windows: Iterator[list[_Job]],
     keeper: _Keeper,
-    concurrency: int | None,
     on_silence: Callable[[float], None],
-) -> int:
-    """Answer the jobs window by window; returns how many there were, answered before or now."""
-    count, started = 0, False
-    while window := list(islice(jobs, WINDOW)):
-        count += len(window)
-        # From a pipe, only as many references are known as were read.
-        keeper.budget.total = max(keeper.budget.total, count)
-        unanswered = [job for job in window if not keeper.index.has(job.index, job.whole)]
-        pending = _fit(unanswered, keeper.reject)
+) -> None:
+    """Answer the jobs of all `windows`, one for each worker at a time."""
+    started = False
+    while several := list(islice(windows, config.workers)):
+        pending = list(chain.from_iterable(several))
         if pending and not started:
             await system.start()
             started = True
@@ -204,10 +202,19 @@ async def _answer_windows(
             lambda job: job.reference.text,
             keeper.keep,
             keeper.budget,
-            concurrency=concurrency,
+            concurrency=config.concurrency,
             on_silence=on_silence,
         )
-    return count
+
+
+def _windows(jobs: Iterator[_Job], keeper: _Keeper) -> Iterator[list[_Job]]:
+    """The jobs that the system has to answer, a window at a time; `keeper` counts them all."""
+    while window := list(islice(jobs, WINDOW)):
+        keeper.count += len(window)
+        # From a pipe, only as many references are known as were read.
+        keeper.budget.total = max(keeper.budget.total, keeper.count)
+        unanswered = [job for job in window if not keeper.index.has(job.index, job.whole)]
+        yield _fit(unanswered, keeper.reject)
 
 
 def _fit(jobs: Sequence[_Job], reject: Callable[[_Job, str], None]) -> list[_Job]:

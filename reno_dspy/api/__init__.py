@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 from reno_dspy.annotate.job import AnnotateConfig
 from reno_dspy.annotate.job import annotate as annotate_into
 from reno_dspy.base.config import resolve
+from reno_dspy.base.engine import EngineName
 from reno_dspy.base.errors import InputError as InputError
 from reno_dspy.base.errors import JobError as JobError
 from reno_dspy.base.errors import RenoError as RenoError
@@ -69,6 +70,8 @@ class OptionsOfSystems(TypedDict, total=False):
     max_tokens: int
     constrain: Constrain
     concurrency: int
+    workers: int
+    engine: EngineName
 
 
 def annotate(
@@ -213,6 +216,10 @@ def _opened(system: str | System, options: SystemOptions, log: Path) -> Iterator
     if isinstance(system, str):
         with open_system(options, log) as opened:
             yield opened
+    elif options.on_workers:
+        raise InputError(
+            "workers and engine need a system's name: an object cannot be opened again."
+        )
     else:
         yield system
 

@@ -9,6 +9,7 @@ from typing import Literal, Self, get_args
 from pydantic import Field, model_validator
 
 from reno_dspy.base.config import Config, Free
+from reno_dspy.base.engine import EngineName
 from reno_dspy.base.failures import MAX_ERRORS, MaxErrors
 from reno_dspy.build.target import PAPER_COMPOSITION, Draw
 
@@ -33,7 +34,7 @@ class BuildConfig(Config):
     workers: Free[int] = Field(
         default_factory=lambda: os.cpu_count() or 1, ge=1, description="Processes at once."
     )
-    engine: Free[Literal["local", "ray"]] = Field(
+    engine: Free[EngineName] = Field(
         "local", description="Where the work is done: processes here, or Ray."
     )
     extractor: str = Field(

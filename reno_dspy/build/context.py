@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from reno_dspy.base.engine import Engine, open_engine
 from reno_dspy.base.failures import FailureBudget
 from reno_dspy.base.files import digest_json, sha256_file
 from reno_dspy.base.progress import bar
 from reno_dspy.build.config import BuildConfig
 from reno_dspy.build.lm_answers import LMStage
-from reno_dspy.build.local_engine import LocalEngine
-from reno_dspy.build.ray_engine import RayEngine
 from reno_dspy.build.steps import Describer, Extractor
 from reno_dspy.build.store import Done, Record, StageStore, fingerprint
 from reno_dspy.data.corpus import Entry
@@ -50,10 +49,9 @@ class Build:
         ]
 
     @functools.cached_property
-    def engine(self) -> LocalEngine | RayEngine:
+    def engine(self) -> Engine:
         """Where the work is done."""
-        kind = RayEngine if self.config.engine == "ray" else LocalEngine
-        return kind(self.config.workers)
+        return open_engine(self.config.engine, self.config.workers)
 
     def depends_on(self) -> Record:
         """What the rows depend on besides the options: the articles by content, the LM programs."""

@@ -14,10 +14,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from reno_dspy.base.config import Free
 from reno_dspy.base.errors import InputError, JobError
@@ -58,6 +59,12 @@ class CalibrateConfig(SystemOptions):
         None, description="File to write.  [default: beside the model, where it is used from]"
     )
     strict_data: Free[StrictData] = False
+
+    @model_validator(mode="after")
+    def _in_this_process(self) -> Self:
+        if self.on_workers:
+            raise ValueError("a calibration takes one process; leave out --workers and --engine")
+        return self
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from reno_dspy.base.config import Config, Free
+from reno_dspy.base.engine import EngineName
 from reno_dspy.systems import Constrain, registry
 
 
@@ -34,6 +35,18 @@ class SystemOptions(Config):
         None, ge=1, description="Requests at the same time, instead of the system's own number."
     )
 
+    workers: Free[int] = Field(
+        1, ge=1, description="Processes at once, for a system that runs in this program."
+    )
+    engine: Free[EngineName] = Field(
+        "local", description="Where these processes are: on this machine, or on a Ray cluster."
+    )
+
+    @property
+    def on_workers(self) -> bool:
+        """Whether the system runs in other processes than this one."""
+        return self.workers > 1 or self.engine != "local"
+
     @property
     def system_seed(self) -> int | None:
         """The seed that a system which samples takes instead of its recipe's; None leaves that one."""
@@ -45,4 +58,8 @@ class SystemOptions(Config):
         given = {name for name in registry.OPTIONS if getattr(self, name) != fields[name].default}
         if refusal := registry.refusal(self.system, given):
             raise ValueError(refusal)
+        if self.on_workers and self.concurrency is not None:
+            raise ValueError(
+                "--workers says already how much is done at once; leave out --concurrency"
+            )
         return self

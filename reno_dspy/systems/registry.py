@@ -44,21 +44,25 @@ class Entry:
     extra: str | None = None
 
 
+# The options of systems that compute in their own process, which can be several (`systems/workers.py`).
+ON_WORKERS = frozenset({"engine", "workers"})
+
 SYSTEMS: Mapping[str, Entry] = {
     "tagger": Entry(
         "finetune.tagger.system:Tagger.from_options",
         "labels every word with a small neural network: the lower layers of SmolLM2-135M",
-        frozenset({"adapter"}),
+        frozenset({"adapter"}) | ON_WORKERS,
         "models",
     ),
     "tagger-e5": Entry(
         "reno_dspy.systems.tagger.model:Tagger.from_options",
         "a tagger of your own on a multilingual encoder (`reno finetune tagger-e5`), in onnxruntime",
-        frozenset({"adapter"}),
+        frozenset({"adapter"}) | ON_WORKERS,
     ),
     "crf": Entry(
         "reno_dspy.systems.crf.model:Crf.from_options",
         "labels every token with a conditional random field: the classical baseline, small and fast",
+        ON_WORKERS,
     ),
     "embedded": Entry(
         "finetune.serving.embedded:EmbeddedSystem.from_options",
@@ -80,10 +84,11 @@ SYSTEMS: Mapping[str, Entry] = {
     "anystyle": Entry(
         "reno_dspy.systems.anystyle:AnyStyle.from_options",
         "the command `anystyle`, where it is installed",
+        ON_WORKERS,
     ),
 }
 CRF_SUFFIX = ".crfsuite"
-CRF_FILE = Entry(SYSTEMS["crf"].factory, "a CRF of your own, from `reno train-crf`")
+CRF_FILE = Entry(SYSTEMS["crf"].factory, "a CRF of your own, from `reno train-crf`", ON_WORKERS)
 RECIPE = Entry(
     "programs.systems:from_options",
     "a language model at an OpenAI-compatible endpoint; recipes that ship are in programs/recipes/systems",
@@ -98,8 +103,13 @@ ROWS: Mapping[str, Entry] = {
 }
 # The options that not every system takes.
 OPTIONS = frozenset(name for entry in ROWS.values() for name in entry.takes)
+_NO_WORKERS = (
+    "A server does the work of this system; --concurrency says how many requests it gets at once."
+)
 # What to do instead, for those that are easily expected of every system.
 _INSTEAD = {
+    "engine": _NO_WORKERS,
+    "workers": _NO_WORKERS,
     "adapter": "A language model's adapter is served by `reno serve BASE --adapter DIR`, which prints "
     "a recipe for --system.",
     "constrain": "Grammars need vLLM: `reno serve BASE --vllm-python PYTHON` prints a recipe for "
@@ -114,23 +124,40 @@ def entry_of(name: str) -> Entry:
 
 @contextmanager
 def open_system(options: SystemOptions, log: Path) -> Iterator[System]:
-    """The system that `options` name; what it has started ends with the context.
+    """The system that `options` name, on its workers; what it has started ends with the context.
 
-    A server that it starts writes to `log`. Raises InputError for an unknown name, for a missing package,
-    and for what the system itself cannot use.
+    A server that it starts writes to `log`. Raises InputError as `create`.
     """
-    try:
-        system = _factory(options.system)(options, log)
-    except ModuleNotFoundError:
-        extra = entry_of(options.system).extra
-        if extra:
-            require(extra, f"--system {options.system}", "--system crf works without it.")
-        raise
+    system = create(options, log)
+    if options.on_workers:
+        # It opens systems itself, in its workers.
+        from reno_dspy.systems.workers import OnWorkers
+
+        system = OnWorkers(system, options)
     try:
         yield system
     finally:
         if isinstance(system, ClosableSystem):
             system.close()
+
+
+def create(options: SystemOptions, log: Path) -> System:
+    """The system that `options` name, in this process.
+
+    Raises InputError for an unknown name, for a missing package, and for what the system itself cannot use.
+    """
+    try:
+        return _factory(options.system)(options, log)
+    except ModuleNotFoundError:
+        extra = entry_of(options.system).extra
+        if extra:
+            require(extra, f"--system {options.system}", "--system crf works without it.")
+        raise
+
+
+def is_file(name: str) -> bool:
+    """Whether a system's name is that of its file."""
+    return name not in SYSTEMS and Path(name).is_file()
 
 
 def _factory(name: str) -> Factory:

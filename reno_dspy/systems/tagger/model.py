@@ -9,7 +9,6 @@ tagger` writes it.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -17,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from reno_dspy.base.engine import cores
 from reno_dspy.base.errors import InputError
 from reno_dspy.systems import Completion
 from reno_dspy.systems.batches import Annotated, complete_batch
@@ -80,12 +80,12 @@ class Tagger:
 
 
 def open_labeller(model: TaggerModel) -> Labeller:
-    """`model` ready to answer, on as many threads as this process has cores."""
+    """`model` ready to answer, on as many threads as this process should use."""
     manifest = model.manifest
     network = OnnxNetwork(model.path / MODEL)
     labels = Labels(manifest.labels)
-    workers = len(os.sched_getaffinity(0))
-    return Labeller(network, Pieces(model.path / TOKENIZER), labels, manifest.longest, workers)
+    pieces = Pieces(model.path / TOKENIZER)
+    return Labeller(network, pieces, labels, manifest.longest, cores())
 
 
 class OnnxNetwork:

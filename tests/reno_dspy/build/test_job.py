@@ -390,9 +390,3 @@ def test_ray_gives_the_same(corpus: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     manifest = json.loads((tmp_path / "ray" / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["digest"] == whole.digest
-
-
-@pytest.mark.skipif(importlib.util.find_spec("ray") is not None, reason="the extra [ray] is there")
-def test_without_ray_its_extra_is_named(corpus: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"reno-dspy\[ray\]"):
-        run(corpus, tmp_path / "out", engine="ray", limit=1)

@@ -26,6 +26,8 @@ VALUES = {
     "api_base": "http://127.0.0.1:9/v1",
     "max_tokens": 5,
     "constrain": "copy",
+    "workers": 2,
+    "engine": "ray",
 }
 NAMES = [*SYSTEMS, "mine.crfsuite", "qwen3-0.6b", "mine.yaml"]
 
