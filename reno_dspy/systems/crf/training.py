@@ -63,20 +63,20 @@ def train(
 ) -> Path:
     """Train a model and write it with its manifest into `run_dir`; return the model's path.
 
-    `measured` gives what the manifest holds about the finished model's quality. A finished run is not
-    repeated. Raises JobError when no row of `data` can be used.
+    `measured` returns entries for the manifest about the finished model's quality. A finished model is not
+    trained again, but it is logged: the run may have been killed before that. Raises JobError when no row
+    of `data` can be used.
     """
     model = run_dir / MODEL
-    if (run_dir / MANIFEST).exists():
-        return model
     run.data(data.ref(), "train")
-    lessons = _lessons(data.rows)
-    if not lessons:
-        raise JobError(f"No row of {data.path} has a plain text on which its fields can be placed.")
-    kept = _kept_fields(lessons, config.min_spans)
-    _fit(lessons, kept, model, config)
-    manifest = _manifest(data, lessons, kept, model, config) | dict(measured(Crf(model)))
-    write_json(run_dir / MANIFEST, manifest)
+    if not (run_dir / MANIFEST).exists():
+        lessons = _lessons(data.rows)
+        if not lessons:
+            raise JobError(f"In no row of {data.path} can the fields be found in the plain text.")
+        kept = _kept_fields(lessons, config.min_spans)
+        _fit(lessons, kept, model, config)
+        manifest = _manifest(data, lessons, kept, model, config) | dict(measured(Crf(model)))
+        write_json(run_dir / MANIFEST, manifest)
     run.artifact(model)
     run.artifact(run_dir / MANIFEST)
     return model
