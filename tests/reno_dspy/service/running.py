@@ -24,10 +24,17 @@ class Service:
     url: str
     log: Path
     client: httpx.Client
+    pid: int
 
     @property
     def port(self) -> int:
         return int(self.url.rpartition(":")[2])
+
+    @property
+    def memory(self) -> int:
+        """Resident memory in MB."""
+        status = Path(f"/proc/{self.pid}/status").read_text(encoding="utf-8")
+        return int(status.partition("VmRSS:")[2].split()[0]) // 1024
 
     @property
     def said(self) -> str:
@@ -51,6 +58,6 @@ def serving(folder: Path, *arguments: str, **variables: str) -> Iterator[Service
             assert "Serving" in first, log.read_text(encoding="utf-8")
             url = first.split()[-1]
             with httpx.Client(base_url=url, timeout=PATIENCE, trust_env=False) as client:
-                yield Service(url, log, client)
+                yield Service(url, log, client, process.pid)
         finally:
             process.terminate()
