@@ -21,7 +21,8 @@ def command(config: FinetuneConfig, *, fresh: bool, tracking: bool) -> None:
 
     RECIPE is one that ships (`smollm2-135m`, `qwen3-0.6b`, `tiny`; the `tagger` recipes label
     words instead of writing XML) or a YAML file. Writes OUT/adapter (weights, manifest, model card),
-    which `reno serve` and `reno evaluate --adapter` take; the same command again resumes.
+    which `reno serve` and `reno evaluate --adapter` take; the same command again resumes. With --from, a
+    tagger on an encoder learns more (`tagger-e5-corrections`).
     """
     from finetune.training.data import load_data
     from finetune.training.processes import processes

@@ -188,6 +188,7 @@ function show(next) {
   open = next;
   if (before !== undefined && before !== next?.id) redrawClosed(before);
   if (next) drawCard(next.id);
+  if (next) elementOf(next.id).querySelector(".editor").scrollIntoView({ block: "nearest" });
 }
 
 /** A card whose editor was closed: it goes if the filter has no place for it. */
@@ -216,7 +217,7 @@ function focusCard(id) {
   (element.querySelector(".field[tabindex='0']") ?? element.querySelector("[data-key=accept]")).focus();
 }
 
-/** Undo or redo a step. */
+/** Undo or redo a step ("undo", "redo"). */
 export function step(which) {
   const id = references[which]();
   if (id === null) return;
@@ -274,7 +275,7 @@ function keyOnField(event) {
   } else if (way) focusSpan(id, (index + way + references.get(id).spans.length) % references.get(id).spans.length);
   else if (event.key === "ArrowDown" || event.key === "ArrowUp") focusNeighbour(id, event.key === "ArrowDown" ? 1 : -1);
   else if (event.key === "Enter" || event.key === " ") openField(field);
-  else if (event.key === "Delete" || event.key === "Backspace") { open = { id, index }; actions.removeSpan(); }
+  else if (event.key === "Delete" || event.key === "Backspace") { show({ id, index }); actions.removeSpan(); }
   else if (event.key === "a" && !event.ctrlKey && !event.metaKey) acceptAndGoOn(id);
   else if (event.key === "n" && !event.ctrlKey && !event.metaKey) { show({ id, index }); actions.openNew(id); }
   else return false;
@@ -289,7 +290,7 @@ function focusNeighbour(id, way) {
 function acceptAndGoOn(id) {
   const list = shown();
   const next = list[list.findIndex((ref) => ref.id === id) + 1];
-  actions.accept(id);
+  if (!references.get(id).accepted) actions.accept(id);
   focusCard(next?.id ?? id);
 }
 

@@ -90,11 +90,12 @@ export function moved(ref, range, side, unit, way) {
   return result.start < result.end ? result : range;
 }
 
-/** The words that no field has, in order; where there are none, the whole text. */
+/** The first word behind `after` that no field has; where every word has one, the first word of all. */
 export function freeRange(ref, after = 0) {
   const taken = (start, end) => ref.spans.some((one) => one.start < end && one.end > start);
-  const free = wordsOf(ref).filter(([start, end]) => !taken(start, end));
-  const [start, end] = free.find(([from]) => from >= after) ?? free[0] ?? [0, ref.points.length];
+  const all = wordsOf(ref), free = all.filter(([start, end]) => !taken(start, end));
+  const [start, end] =
+    free.find(([from]) => from >= after) ?? free[0] ?? all[0] ?? [0, ref.points.length];
   return { start, end };
 }
 

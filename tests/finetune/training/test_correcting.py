@@ -15,7 +15,9 @@ from reno_dspy.data.dataset import load, splits_of
 from tests.reno_dspy.service.running import serving
 from tests.tracking.browser import CHROMIUM, PATIENCE_MS, browser_page
 
-REFERENCES = [f"Veldt A. Reeds and rushes {n}. J Fict. {1950 + n};{n}(2):1-9." for n in range(20)]
+REFERENCES = [
+    f"Veldt A. Reeds and rushes {n}. J Fict. {1950 + n};{n}(2):1-9." for n in range(6, 20)
+]
 
 
 def reno(*arguments: str | Path) -> str:
@@ -25,6 +27,7 @@ def reno(*arguments: str | Path) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's chromium (apt install chromium)")
 def test_from_paste_to_a_tagger_that_has_learnt(
     trained: FinetuneResult, base: Path, pairs: Path, tmp_path: Path
@@ -36,22 +39,17 @@ def test_from_paste_to_a_tagger_that_has_learnt(
         page.goto(service.url)
         page.get_by_label("References, one a line").fill("\n".join(REFERENCES))
         page.get_by_role("button", name="Read references").click()
-        # All that is accepted has a person's mark: "(2)" is a supplement, says this editor.
-        for number, reference in enumerate(REFERENCES, start=1):
-            card = page.locator(".card").nth(number - 1)
-            expect(card.locator(".text")).to_have_attribute(
-                "aria-label", f"Fields of reference {number}"
-            )
-            place = card.locator(".text").get_by_text("2", exact=True)
-            if place.count() and place.get_attribute("role") == "button":
-                place.click()
-                page.get_by_label("Other field").select_option("supplement")
-                page.get_by_role("button", name="Done").click()
+        # The first word without a field is a comment in every reference, says this person.
+        for number in range(1, len(REFERENCES) + 1):
+            page.get_by_role("button", name=f"Add field to reference {number}", exact=True).click()
+            page.get_by_label("Other field").select_option("comment")
             page.get_by_role("button", name=f"Accept reference {number}", exact=True).click()
-            assert reference
-        page.get_by_role("button", name="Save (20)").click()
+        page.get_by_role("button", name=f"Save ({len(REFERENCES)})").click()
         expect(page.get_by_role("button", name="Saved")).to_be_visible()
     assert set(splits_of(str(folder))) == {"train", "dev", "test"}
+    rows = [row for split in splits_of(str(folder)) for row in load(str(folder), split).rows]
+    assert len(rows) == len(REFERENCES)
+    assert all("<comment>" in row.xml for row in rows)
 
     test = ["--data", folder, "--split", "test", "--no-tracking"]
     reno(
@@ -69,8 +67,8 @@ def test_from_paste_to_a_tagger_that_has_learnt(
         "--out", tmp_path / "after", "--base", base, "--max-steps", 4, "--max-length", 128,
         "--set", "rehearsal_share=0.5", "--no-tracking",
     )  # fmt: skip
-    rows = json.loads((tmp_path / "after" / "rows.json").read_text(encoding="utf-8"))
-    assert rows["given"] == 2 * len(load(str(folder), "train").rows)
+    learnt = json.loads((tmp_path / "after" / "rows.json").read_text(encoding="utf-8"))
+    assert learnt["given"] == 2 * len(load(str(folder), "train").rows)
     assert "field recall" in said
     reno(
         "evaluate", "--system", "tagger-e5", "--adapter", tmp_path / "after", *test,

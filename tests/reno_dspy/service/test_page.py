@@ -149,6 +149,7 @@ def test_from_paste_to_rows(page: Page, tmp_path: Path) -> None:
         rows = [json.loads(line) for line in downloaded(page, "Rows for training").splitlines()]
         jats = etree.fromstring(downloaded(page, "JATS XML").encode())
         csl = json.loads(downloaded(page, "CSL-JSON"))
+        bibtex, ris = downloaded(page, "BibTeX"), downloaded(page, "RIS")
 
         # What is removed is forgotten once that is saved.
         page.get_by_role("button", name="Remove reference 3").click()
@@ -164,6 +165,9 @@ def test_from_paste_to_rows(page: Page, tmp_path: Path) -> None:
     assert values(rows[1]["xml"]) == {"year": ("1999",)}
     assert len(jats.findall("ref")) == len(csl) == 3
     assert csl[0]["event-title"] == "Fict"
+    assert bibtex.count("@") == ris.count("ER  -") == 3
+    assert "Foxes of the north" in bibtex
+    assert "TI  - Foxes of the north" in ris
     kept = [row for split in splits_of(str(folder)) for row in load(str(folder), split).rows]
     assert [(row.plaintext, row.xml) for row in kept] == [(FOXES, rows[0]["xml"])]
     assert PLAIN not in (folder / "corrections.jsonl").read_text(encoding="utf-8")
