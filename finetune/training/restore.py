@@ -1,7 +1,7 @@
 """An exported encoder tagger as a model again, to train on: what `finetune.training.export` wrote, undone.
 
-The weights are those of the file, rounded to 7 bits. Training goes on from them as well as from unrounded
-ones; they are all there is of a tagger that was installed with this package.
+The weights are those of the file, rounded to 7 bits: all there is of a tagger that was installed with this
+package, or copied without its run.
 """
 
 from __future__ import annotations
