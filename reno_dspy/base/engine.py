@@ -58,7 +58,7 @@ class Engine(ABC):
 
     @abstractmethod
     def _start(self) -> Sequence[Worker]:
-        """Make the workers. Raises InputError when there cannot be so many."""
+        """Make the workers. Raises InputError or JobError when that cannot be."""
 
     def __enter__(self) -> Self:
         return self
@@ -140,4 +140,6 @@ def cores() -> int:
     wanted = os.environ.get("OMP_NUM_THREADS", "")
     if wanted.isdecimal() and int(wanted):
         return int(wanted)
-    return len(os.sched_getaffinity(0))
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

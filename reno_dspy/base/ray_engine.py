@@ -25,7 +25,7 @@ class RayEngine(Engine):
     """Actors, a core each."""
 
     def _start(self) -> Sequence[Worker]:
-        """Join or start a cluster. Raises InputError when it has too few cores."""
+        """Join or start a cluster. Raises JobError when that fails, InputError when cores are too few."""
         require("ray", "--engine ray")
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         import ray
@@ -33,7 +33,12 @@ class RayEngine(Engine):
         own: dict[str, Any] = {}
         if not os.environ.get("RAY_ADDRESS"):
             own = {"num_cpus": self.count, "object_store_memory": _STORE_BYTES}
-        ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR", **own)
+        try:
+            ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR", **own)
+        except Exception as error:  # of any kind: Exception itself, on a machine that is too busy
+            ray.shutdown()
+            what = "start Ray" if own else "join the Ray cluster of RAY_ADDRESS"
+            raise JobError(f"Cannot {what}: {_last_line(error)}") from error
         there = int(ray.cluster_resources().get("CPU", 0))
         if there < self.count:
             ray.shutdown()
@@ -70,8 +75,8 @@ class RayWorker:
             answer: Outcome = ray.get(self._actor.call.remote(function, item))
         except ray.exceptions.RayError as error:
             raise JobError(
-                f"A worker on Ray died {_RETRIES + 1} times of the same work ({type(error).__name__}). "
-                "If memory ran out, run again with fewer --workers."
+                f"A worker on Ray died of the same work {_RETRIES + 1} times: {_last_line(error)} If "
+                "memory ran out, run again with fewer --workers."
             ) from error
         return answer
 
@@ -85,3 +90,8 @@ class RayWorker:
 class _Actor:
     def call(self, function: Callable[[In], Out], item: In) -> Outcome:
         return outcome(function, item)
+
+
+def _last_line(error: Exception) -> str:
+    """What an error of Ray says at its end, after the names of actors and nodes, or a traceback."""
+    return next((line for line in reversed(str(error).splitlines()) if line.strip()), repr(error))

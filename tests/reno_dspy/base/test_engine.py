@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import math
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,20 +14,43 @@ from pathlib import Path
 import pytest
 
 from reno_dspy.base import extras
+from reno_dspy.base.child_server import child_environment
 from reno_dspy.base.config import read_yaml
 from reno_dspy.base.engine import Engine, cores, open_engine
 from reno_dspy.base.errors import InputError, JobError
 from reno_dspy.base.local_engine import LocalEngine
 
-NEEDS_RAY = pytest.mark.skipif(
-    importlib.util.find_spec("ray") is None, reason="needs the extra [ray]"
-)
+# Ray's own processes and threads stay out of this one.
+ON_RAY = """
+import math
+from pathlib import Path
+from reno_dspy.base.child_server import child_environment
+from reno_dspy.base.config import read_yaml
+from reno_dspy.base.engine import open_engine
+with open_engine("ray", 2) as engine:
+    print(list(engine.map(math.factorial, range(60))) == list(map(math.factorial, range(60))))
+    for function, item in ((read_yaml, Path("nowhere.yaml")), (int, "four")):
+        print(repr(engine.submit(function, item).exception())[:60])
+"""
 
 
-@pytest.fixture(scope="module", params=["local", pytest.param("ray", marks=NEEDS_RAY)])
-def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    with open_engine(request.param, 2) as opened:
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    with LocalEngine(2) as opened:
         yield opened
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs the extra [ray]")
+def test_on_ray_it_is_the_same() -> None:
+    command = [sys.executable, "-c", ON_RAY]
+    done = subprocess.run(
+        command, env=child_environment(), capture_output=True, text=True, check=False
+    )
+    whole, ours, other = done.stdout.splitlines() or [done.stderr, "", ""]
+    assert whole == "True", done.stderr
+    assert ours.startswith("InputError('Cannot read nowhere.yaml")
+    assert other.startswith("RuntimeError('in a worker:")
 
 
 def test_a_map_keeps_the_order(engine: Engine) -> None:
@@ -33,10 +58,9 @@ def test_a_map_keeps_the_order(engine: Engine) -> None:
 
 
 def test_items_are_taken_only_as_fast_as_they_are_worked_on(engine: Engine) -> None:
-    taken: list[int] = []
-    results = engine.map(abs, (taken.append(n) or n for n in range(1_000)))  # type: ignore[func-returns-value]
-    assert next(results) == 0
-    assert len(taken) < 100
+    numbers = iter(range(1_000))
+    assert next(engine.map(abs, numbers)) == 0
+    assert next(numbers) < 100
 
 
 def test_our_errors_come_as_they_are_and_others_with_their_traceback(engine: Engine) -> None:
