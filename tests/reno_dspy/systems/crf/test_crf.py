@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lxml import etree
 
 from reno_dspy.base.errors import InputError
 from reno_dspy.cli.evaluate import command as evaluate
@@ -251,7 +252,11 @@ def test_evaluating_the_crf_from_the_command_line(tmp_path: Path, name: str) -> 
     assert done.exit_code == 0
     report = json.loads((out / "report.json").read_text())
     assert (report["n"], report["valid_xml"], report["fidelity"]) == (6, 100, 100)
-    assert report["identity"]["model_digest"] == Crf().model_digest
+    assert report["identity"] == Crf().identity()
+    assert report["reliability"]["n"] == 6
+    diagram = etree.parse(out / "reliability.svg").getroot()
+    assert len(list(diagram.iter("{*}circle"))) == 6
+    assert "Confidence: expected calibration error" in " ".join(done.output.split())
 
 
 def test_the_model_is_read_from_its_file_as_crfsuite_reads_it(crf: Crf) -> None:
