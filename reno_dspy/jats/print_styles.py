@@ -238,6 +238,25 @@ def _wiley(f: _Fields) -> str:
     return f"{names}, {', '.join(filter(None, where))}."
 
 
+def _hindawi(f: _Fields) -> str:
+    """Chapters and books at Hindawi: the title in quotes, `in` before the book, the publisher last."""
+    names = _listed(f.names, lambda n: f"{' '.join(i + '.' for i in n.initials)} {n.surname}", ", ")
+    source = f"in {f['source']}" if f.title else f["source"]
+    parts = (
+        source, f["volume"] and f"vol. {f['volume']}", f["edition"] and f"{f['edition']} edition",
+        f.pages and f"pp. {f.pages}", f["publisher-name"], f["publisher-loc"], f["year"],
+    )  # fmt: skip
+    title = f"“{f.title},” " if f.title else ""
+    return f"{names}, {title}{', '.join(filter(None, parts))}."
+
+
+def _spandidos(f: _Fields) -> str:
+    """Spandidos: a colon after the names, the year at the end."""
+    names = _listed(f.names, _packed, ", ", " and ") + (", et al" if f.etal else "")
+    where = f"{f['source']} {f['volume']}".strip() + (f": {f.pages}" if f.pages else "")
+    return f"{names}: {f.title}. {', '.join(filter(None, (where, f.publisher, f['year'])))}."
+
+
 _STYLES: dict[str, Callable[[_Fields], str]] = {
     "apa": _apa,
     "full-names": _full_names,
@@ -249,6 +268,8 @@ _STYLES: dict[str, Callable[[_Fields], str]] = {
     "springer": _springer,
     "acs": _acs,
     "wiley": _wiley,
+    "hindawi": _hindawi,
+    "spandidos": _spandidos,
 }
 
 

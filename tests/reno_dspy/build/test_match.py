@@ -99,5 +99,21 @@ def test_the_publisher_of_a_journal_is_not_printed_and_that_of_a_book_is() -> No
     assert "Fictive Press" in renderings(parse(book))["apa"]
 
 
+def test_chapters_and_articles_as_some_publishers_print_them() -> None:
+    """Without these forms, such references of element citations were not matched."""
+    chapter = """<element-citation publication-type="book"><person-group><name><surname>Veldt</surname>
+      <given-names>A. B.</given-names></name></person-group><chapter-title>Fog in towns</chapter-title>
+      <source>Weather of Nordhaven</source><fpage>12</fpage><lpage>30</lpage><year>1999</year>
+      <publisher-name>Fictive Press</publisher-name><publisher-loc>Nordhaven</publisher-loc>
+      </element-citation>"""
+    assert renderings(parse(chapter))["hindawi"] == (
+        "A. B. Veldt, “Fog in towns,” in Weather of Nordhaven, pp. 12–30, Fictive Press, Nordhaven, 1999."
+    )
+    assert renderings(parse(ELEMENT))["spandidos"] == (
+        "Lelli F and McGaugh SS: Mass models for disk galaxies. The Astronomical Journal 152: 157–161, "
+        "2016."
+    )
+
+
 def test_a_citation_without_fields_renders_to_something() -> None:
     assert set(renderings(parse("<element-citation/>"))) >= {"apa", "vancouver", "abnt"}
