@@ -153,12 +153,21 @@ def _tiny_config(kind: Callable[..., Any], tokenizer: Any) -> Any:
 
 
 def _cached(name: str, make: Callable[[Path], None]) -> Path:
-    """The cache folder `name`, made whole by `make` the first time."""
+    """The cache folder `name`, made whole by `make` the first time.
+
+    Raises InputError when nothing can be written to the cache.
+    """
     final = cache_dir() / "models" / name
     if final.is_dir():
         return final
-    final.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=final.parent))
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=final.parent))
+    except OSError as error:
+        raise InputError(
+            f"Cannot write to the cache {final.parent} ({error.strerror}). Set RENO_CACHE to a folder "
+            "that can be written."
+        ) from error
     try:
         make(work)
         work.rename(final)

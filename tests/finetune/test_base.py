@@ -37,6 +37,14 @@ def test_the_embedded_base_answers_and_stops() -> None:
     assert answer.finish_reason == "stop"
 
 
+def test_a_cache_that_cannot_be_written_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RENO_CACHE", "/proc/cache")
+    with pytest.raises(
+        InputError, match=r"Cannot write to the cache /proc/cache/models .*RENO_CACHE"
+    ):
+        resolve_base("tiny")
+
+
 def test_a_missing_package_is_named_with_its_command(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
