@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from fastapi import HTTPException
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -80,6 +81,8 @@ class Guard:
         try:
             if refusal is None:
                 await self._app(scope, self._limited(receive), send)
+        except ClientDisconnect:
+            pass
         except Exception as error:
             _LOG.error("%s", _where(error))
             refusal = _sentence(500, f"The service failed ({type(error).__name__}).")

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterable, AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import cached_property
 from pathlib import Path
 
 from fastapi import HTTPException
@@ -25,18 +26,27 @@ class PdfReader:
     """
 
     def __init__(self, limits: Limits, memory_mb: int = MEMORY_MB) -> None:
-        self._limits = limits
-        self._folder = Path(tempfile.mkdtemp(prefix="reno-serve-"))
-        self._converter = Converter(limits.seconds, memory_mb, self._folder / "text")
+        self._limits, self._memory_mb = limits, memory_mb
         self._finder = Finder(limits.seconds, memory_mb)
         self._turn = asyncio.Lock()
         self._count = 0
 
+    @cached_property
+    def _folder(self) -> Path:
+        return Path(tempfile.mkdtemp(prefix="reno-serve-"))
+
+    @cached_property
+    def _converter(self) -> Converter:
+        # What it keeps is removed after each PDF.
+        return Converter(self._limits.seconds, self._memory_mb, self._folder / "text")
+
     def close(self) -> None:
         """End the child processes and remove what is left of a PDF."""
-        self._converter.close()
         self._finder.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        if "_converter" in vars(self):
+            self._converter.close()
+        if "_folder" in vars(self):
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     async def references(self, pdf: AsyncIterable[bytes]) -> list[str]:
         """The reference list of a PDF as it is printed; empty where none is found.

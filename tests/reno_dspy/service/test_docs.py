@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from reno_dspy.service.limits import Limits
 from tests.reno_dspy.service.running import ROOT, Service
 
 PAGE = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
@@ -17,6 +18,11 @@ COMMANDS = re.findall(r"^    ((?:curl|grobid_client) .*)$", PAGE, re.MULTILINE)
 
 def test_there_are_commands() -> None:
     assert len(COMMANDS) == 7
+
+
+@pytest.mark.parametrize("name", Limits.model_fields)
+def test_every_limit_is_in_the_table(name: str) -> None:
+    assert f"| `{name}` | {getattr(Limits(), name):,.0f}" in PAGE
 
 
 @pytest.mark.parametrize("command", COMMANDS)
