@@ -3,7 +3,8 @@
     python benchmarks/crf.py rows --data ../shared/data --out WORK
     reno train-crf --data WORK/train.jsonl --test WORK/test.jsonl --out WORK/run
     python benchmarks/crf.py measure --rows WORK --model WORK/run/crf.crfsuite
-    cp WORK/run/crf.crfsuite WORK/run/crf.json reno_dspy/systems/
+    reno calibrate --system WORK/run/crf.crfsuite --data WORK/dev.jsonl
+    cp WORK/run/crf.crfsuite WORK/run/crf.json WORK/run/crf.calibration.json reno_dspy/systems/crf/
 
 `train.jsonl` has only rows whose article is under an open licence (CC BY, CC0), `dev` and `test` all
 rows of the frozen split; `refs` is the three as one data set, for `reno finetune`, and `wide` the same
