@@ -43,7 +43,20 @@ def of_evaluation(run_dir: Path) -> Metrics:
     for field, shares in {**report["fields"], "overall": report["overall"]}.items():
         for measure in MEASURES:
             metrics[f"{measure.metric}/{field}"] = shares[measure.name]
-    return _defined(metrics)
+    return _defined(metrics | _confidence(report.get("reliability")))
+
+
+def _confidence(reliability: dict[str, Any] | None) -> dict[str, Any]:
+    """How far the confidences of an evaluation can be trusted, where its system gives any."""
+    if reliability is None:
+        return {}
+    accepted = reliability["accepted"]
+    return {
+        "confidence/ece": reliability["ece"],
+        "confidence/aurc": reliability["aurc"],
+        "confidence/accepted": accepted and 100 * accepted["n"] / reliability["n"],
+        "confidence/threshold": accepted and accepted["threshold"],
+    }
 
 
 def of_optimize(run_dir: Path) -> Metrics:
