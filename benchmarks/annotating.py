@@ -9,8 +9,7 @@ The file's lines are the references of `--data`, again and again under other num
 alike. The command runs undisturbed on each `--on` (engine and workers), while the memory of its processes
 is sampled; every file must be the first one's, byte for byte. Then one is killed at a third of the
 answers, and another resumes it to the same bytes. With several `--on`, the engines are measured first:
-how long it takes to give a worker a batch of 64 and to get the answers back. With no references, that is
-all.
+how long it takes to give a worker a batch of 64 and to get it back. With no references, that is all.
 """
 
 from __future__ import annotations
@@ -39,13 +38,12 @@ from reno_dspy.annotate.job import answer_of
 from reno_dspy.annotate.list_labels import Labelled
 from reno_dspy.base.engine import EngineName, open_engine
 from reno_dspy.data.sources import read_records
-from reno_dspy.systems import Completion
 from reno_dspy.systems.crf.model import Crf
 
 FILES = ("scielo", "ore", "pmc")
 KILL_AT = 1 / 3
 MIB = 2**20
-# Answers that travel together, and how often.
+# References that travel together, and how often.
 BATCH, BATCHES = 64, 500
 
 
@@ -75,9 +73,10 @@ def main(
 ) -> None:
     """Print the figures; fail when something is lost, repeated, or grows by more than a tenth."""
     if len(on) > 1:
-        answers = answered(list(islice(numbered_references(data), 16 * BATCH)))
+        some = list(islice(numbered_references(data), 16 * BATCH))
+        shares(some)
         for name in on:
-            overhead(name, answers)
+            overhead(name, some[:BATCH])
     if not references:
         return
     with tempfile.TemporaryDirectory() as name:
@@ -97,20 +96,19 @@ def main(
             raise click.ClickException(f"Memory changed by {grown:+.0%}.")
 
 
-def overhead(name: str, answers: Sequence[Completion]) -> None:
-    """Print what it costs to give an engine a batch: answers travel both ways, and nothing is done."""
+def overhead(name: str, references: list[str]) -> None:
+    """Print what it costs to give an engine a batch: references travel both ways, and nothing is done."""
     engine, _, count = name.partition(":")
     with open_engine(cast(EngineName, engine), int(count)) as opened:
-        list(map(Future.result, [opened.submit(copy.copy, answers) for _ in range(50)]))
+        list(map(Future.result, [opened.submit(copy.copy, references) for _ in range(50)]))
         started = time.perf_counter()
-        list(map(Future.result, [opened.submit(copy.copy, answers) for _ in range(BATCHES)]))
+        list(map(Future.result, [opened.submit(copy.copy, references) for _ in range(BATCHES)]))
         each = (time.perf_counter() - started) / BATCHES
-    size = len(pickle.dumps(answers)) / 1024
-    click.echo(f"{name}: {each * 1e3:.2f} ms a batch of {len(answers)} ({size:.0f} KiB each way)")
+    click.echo(f"{name}: {each * 1e3:.2f} ms a batch of {len(references)} that asks for nothing")
 
 
-def answered(references: Sequence[str]) -> list[Completion]:
-    """The CRF's answers; prints its time and that of the parent, which reads and writes them."""
+def shares(references: Sequence[str]) -> None:
+    """Print the CRF's CPU time, and that of its parent, which receives, reads and writes the answers."""
     started = time.process_time()
     answers = asyncio.run(Crf().annotate(references))
     made = time.process_time()
@@ -121,7 +119,6 @@ def answered(references: Sequence[str]) -> list[Completion]:
         f"CPU a reference: the CRF {(made - started) / len(references) * 1e3:.2f} ms, its parent "
         f"{(kept - made) / len(references) * 1e3:.2f} ms"
     )
-    return answers[:BATCH]
 
 
 def compare(
