@@ -183,7 +183,7 @@ def test_references_that_wait_are_bounded_and_forgotten_with_their_client(
 
 @pytest.mark.slow
 def test_a_bomb_of_a_pdf_costs_one_answer(guarded: Service, tmp_path: Path) -> None:
-    content = bomb(tmp_path / "bomb.pdf", 300).read_bytes()
+    content = bomb(tmp_path / "bomb.pdf", 900).read_bytes()
     answers: list[httpx.Response] = []
 
     def send() -> None:
