@@ -3,7 +3,7 @@
     python benchmarks/crf.py rows --data ../shared/data --out WORK
     reno synthesize ... --out RENDERED
     python benchmarks/tagger.py rows --real WORK/wide --rendered RENDERED --yardstick ../shared --out MIXED
-    reno finetune tagger-e5 --data MIXED --out RUN
+    reno finetune tagger --data MIXED --out RUN
 
 Real rows come several times, each time with other noise. No row cites a work of the yardstick.
 `dev`, by which the best weights are chosen, is half real and half rendered.

@@ -100,7 +100,7 @@ def fine_tuning(folder: Path, recipe: str = "tiny") -> Job:
 
 
 def tagger_training(folder: Path) -> Job:
-    return fine_tuning(folder, "tagger")
+    return fine_tuning(folder, "tagger-smollm2")
 
 
 def optimization(folder: Path) -> Job:

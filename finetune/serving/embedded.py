@@ -47,7 +47,7 @@ class EmbeddedSystem:
     ) -> None:
         self._adapter = load_adapter(adapter) if adapter else None
         if self._adapter and self._adapter.manifest.labels:
-            raise InputError(f"{adapter} is a tagger's adapter: --system tagger.")
+            raise InputError(f"{adapter} is a tagger's adapter: --system tagger-smollm2.")
         self.prompt = prompts.load(prompt or _own_prompt(self._adapter))
         self._max_tokens = max_tokens or 1024
         self._log = log

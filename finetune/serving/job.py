@@ -74,7 +74,7 @@ def find_models(base: str, adapters: Sequence[Path]) -> Models:
         if adapter.manifest.labels:
             raise InputError(
                 f"{adapter.path} is a tagger, which writes nothing that a server could send: "
-                "`reno annotate --system tagger --adapter ...`."
+                "`reno annotate --system tagger-smollm2 --adapter ...`."
             )
     return Models(found, loaded)
 

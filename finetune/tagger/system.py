@@ -1,6 +1,6 @@
-"""The system `tagger`: the tagger that ships, or one that you have trained, in this process.
+"""The system `tagger-smollm2`: a tagger that you trained on a language model, in this process.
 
-reno annotate refs.txt --system tagger --out refs.xml [--adapter RUN]
+reno annotate refs.txt --system tagger-smollm2 --adapter RUN --out refs.xml
 """
 
 from __future__ import annotations
@@ -21,17 +21,15 @@ from reno_dspy.systems import Completion
 from reno_dspy.systems.batches import complete_batch
 from reno_dspy.systems.options import SystemOptions
 
-SHIPPED = Path(__file__).parents[1] / "adapters" / "tagger"
-
 
 class Tagger:
     """A tagger as a `reno_dspy.systems.System`; `start` loads its network."""
 
-    name = "tagger"
+    name = "tagger-smollm2"
     batch_size = 64
     concurrency = 1
 
-    def __init__(self, adapter: Path = SHIPPED) -> None:
+    def __init__(self, adapter: Path) -> None:
         """Check `adapter`. Raises InputError when there is none or it is a language model's."""
         self._adapter = load_adapter(adapter)
         if not self._adapter.manifest.labels:
@@ -42,8 +40,12 @@ class Tagger:
 
     @classmethod
     def from_options(cls, options: SystemOptions, _log: Path) -> Self:
-        """The tagger in `options.adapter`, or the one that ships."""
-        return cls(options.adapter or SHIPPED)
+        """The tagger in `options.adapter`. Raises InputError when none is named."""
+        if options.adapter is None:
+            raise InputError(
+                f"--system {cls.name} needs --adapter DIR, a run of `reno finetune tagger-smollm2`."
+            )
+        return cls(options.adapter)
 
     def identity(self) -> Mapping[str, str]:
         """The model with the adapter's digest."""

@@ -1,7 +1,7 @@
 """Train the tagger: an encoder labels the words of a reference.
 
-    reno finetune tagger-e5 --data DATA --out DIR
-    reno evaluate --system tagger-e5 --adapter DIR --data DATA --out OUT
+    reno finetune tagger --data DATA --out DIR
+    reno evaluate --system tagger --adapter DIR --data DATA --out OUT
 
 All weights but the embeddings of pieces are trained. The best weights by field recall on dev are
 exported to ONNX in 8 bits; that file is measured. A killed run resumes from its last checkpoint.

@@ -1,6 +1,6 @@
 """Train a tagger: gold fields placed on their references, words labelled, LoRA and a head.
 
-    reno finetune tagger --data DATA --out DIR
+    reno finetune tagger-smollm2 --data DATA --out DIR
 
 References whose names are not split teach everything but the inside of names. A killed run resumes
 from its last checkpoint; the best weights by field recall on dev are kept.

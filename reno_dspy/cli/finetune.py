@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 @click.command("finetune")
 @job_options(FinetuneConfig, recipes=RECIPES)
 def command(config: FinetuneConfig, *, fresh: bool, tracking: bool) -> None:
-    """Fine-tune a small model with LoRA on a data set's train, choosing the best weights on its dev.
+    """Fine-tune a small model on a data set's train, choosing the best weights on its dev.
 
     RECIPE is one that ships (`smollm2-135m`, `qwen3-0.6b`, `tiny`; the `tagger` recipes label
-    words instead of writing XML) or a YAML file. Writes OUT/adapter (weights, manifest, model card),
-    which `reno serve` and `reno evaluate --adapter` take; the same command again resumes. With --from, a
-    tagger on an encoder learns more (`tagger-e5-corrections`).
+    words instead of writing XML) or a YAML file. The same command again resumes.
+    `reno evaluate --adapter OUT` takes the result, `reno serve` an adapter of a language model.
+    With --from, a tagger on an encoder learns more (`tagger-corrections`).
     """
     from finetune.training.data import load_data
     from finetune.training.processes import processes
@@ -56,7 +56,7 @@ def _print(config: FinetuneConfig, result: FinetuneResult) -> None:
         )
     click.echo(f"Adapter {result.adapter.name()}: {result.adapter.path}")
     if config.tagger or config.encoder:
-        system = "tagger-e5" if config.encoder else "tagger"
+        system = "tagger" if config.encoder else "tagger-smollm2"
         click.echo(
             f"  reno evaluate --system {system} --adapter {config.out} --data DATA --out DIR"
         )

@@ -49,15 +49,15 @@ ON_WORKERS = frozenset({"engine", "workers"})
 
 SYSTEMS: Mapping[str, Entry] = {
     "tagger": Entry(
+        "reno_dspy.systems.tagger.model:Tagger.from_options",
+        "labels every word with a small multilingual encoder, in onnxruntime",
+        frozenset({"adapter"}) | ON_WORKERS,
+    ),
+    "tagger-smollm2": Entry(
         "finetune.tagger.system:Tagger.from_options",
-        "labels every word with a small neural network: the lower layers of SmolLM2-135M",
+        "a tagger of your own on a language model's lower layers (`reno finetune tagger-smollm2`)",
         frozenset({"adapter"}) | ON_WORKERS,
         "models",
-    ),
-    "tagger-e5": Entry(
-        "reno_dspy.systems.tagger.model:Tagger.from_options",
-        "a tagger of your own on a multilingual encoder (`reno finetune tagger-e5`), in onnxruntime",
-        frozenset({"adapter"}) | ON_WORKERS,
     ),
     "crf": Entry(
         "reno_dspy.systems.crf.model:Crf.from_options",

@@ -32,16 +32,19 @@ from reno_dspy.systems.tagger.labelling import Labeller
 from reno_dspy.systems.tagger.labels import Labels
 from reno_dspy.systems.tagger.manifest import MODEL, TOKENIZER, TaggerModel, load_tagger
 
+# The model that ships: `reno finetune tagger` on the rows of benchmarks/tagger.py.
+SHIPPED = Path(__file__).with_name("shipped")
+
 
 class Tagger:
-    """A tagger as a `reno_dspy.systems.System`."""
+    """A tagger as a `reno_dspy.systems.System`; the one that ships by default."""
 
     name = "tagger"
     # Many at once, so that references of like length share a pass.
     batch_size = 256
     concurrency = 1
 
-    def __init__(self, adapter: Path) -> None:
+    def __init__(self, adapter: Path = SHIPPED) -> None:
         """Check the model directory `adapter`. Raises InputError when it is none."""
         self._model = load_tagger(adapter)
         self._labeller: Labeller | None = None
@@ -55,10 +58,8 @@ class Tagger:
 
     @classmethod
     def from_options(cls, options: SystemOptions, _log: Path) -> Self:
-        """The tagger in `options.adapter`. Raises InputError when none is named."""
-        if options.adapter is None:
-            raise InputError("--system tagger-e5 needs --adapter DIR, a run of `reno finetune`.")
-        return cls(options.adapter)
+        """The tagger in `options.adapter`, or the one that ships."""
+        return cls(options.adapter or SHIPPED)
 
     def identity(self) -> Mapping[str, str]:
         """The model and its calibration, by digest."""

@@ -145,7 +145,7 @@ def test_the_command_evaluates_a_tagger_of_ones_own(
     trained: FinetuneResult, pairs: Path, tmp_path: Path
 ) -> None:
     command = [
-        "evaluate", "--system", "tagger-e5", "--adapter", str(trained.adapter.path.parent),
+        "evaluate", "--system", "tagger", "--adapter", str(trained.adapter.path.parent),
         "--data", str(pairs), "--out", str(tmp_path / "run"), "--no-tracking",
     ]  # fmt: skip
     result = CliRunner().invoke(group, command, catch_exceptions=False)
