@@ -26,6 +26,7 @@ from typing import Any
 import click
 import numpy as np
 
+from reno_dspy.data.dataset import load
 from reno_dspy.jats.citation import Element, MalformedXml, name_of, parse, text_of
 from reno_dspy.jats.elements import LEAVES, PAPER_COLUMNS, SYNONYMS, WHOLE_PEOPLE, publication_type
 from reno_dspy.measure.stats import ratio_interval
@@ -41,7 +42,10 @@ MEASURES = {
     "whole_folded": "Whole folded",
     "people": "People F1",
     "all": "All fields F1",
+    "type": "Type",
 }
+# Of the measures, those shown for every language and source.
+_OF_PARTS = ("exact", "whole")
 TYPE = "publication-type"
 # Values of one reading, by field; under "people" one text a person.
 Values = Mapping[str, Sequence[str]]
@@ -84,6 +88,22 @@ def main_cases(shared: Path) -> list[Case]:
     return cases
 
 
+def other_cases(data: str) -> list[Case]:
+    """The references of a data set or file, perhaps with `:SPLIT` at its end, by its own gold."""
+    path, _, split = data.rpartition(":")
+    rows = load(path or data, split if path else None, with_text=True).rows
+    return [
+        Case(
+            data,
+            row.plaintext or "",
+            {"language": row.language or "", "source": row.source, "kind": ""},
+            (values_of(row.xml),),
+            row.cluster,
+        )
+        for row in rows
+    ]
+
+
 def values_of(xml: str) -> dict[str, list[str]]:
     """Every value of an annotation by field, its type, and its people; {} for malformed XML."""
     try:
@@ -115,9 +135,12 @@ def score(case: Case, answer: str) -> Scored:
     """The answer against the reading of the case that it is nearest to."""
     found = values_of(answer)
     scores = [_counts(gold, found) for gold in case.readings]
-    return Scored(
-        max(scores, key=lambda c: (c["whole_folded"][0], c["folded"][0] / c["folded"][1]))
-    )
+    return Scored(max(scores, key=_nearness))
+
+
+def _nearness(counts: Mapping[str, tuple[float, float]]) -> tuple[float, float]:
+    matched, total = counts["folded"]
+    return counts["whole_folded"][0], matched / max(total, 1.0)
 
 
 def _counts(gold: Values, found: Values) -> dict[str, tuple[float, float]]:
@@ -130,6 +153,7 @@ def _counts(gold: Values, found: Values) -> dict[str, tuple[float, float]]:
         "whole_folded": (float(_same(_folded(gold), _folded(found), seven)), 1.0),
         "people": _f1(gold, found, ("people",)),
         "all": _f1(gold, found, every),
+        "type": (float(gold[TYPE] == found.get(TYPE)), 1.0),
     }
 
 
@@ -179,6 +203,33 @@ def table(
     yield ""
 
 
+def parts(
+    systems: Mapping[str, Sequence[Scored]],
+    cases: Sequence[Case],
+    of_set: Sequence[int],
+    by: str,
+) -> Iterator[str]:
+    """Exact F1 and whole references right of each part of a set, a line a part; none for one part."""
+    counts = Counter(cases[i].slices[by] for i in of_set)
+    names = [part for part, count in counts.most_common() if part and count > 1]
+    if len(names) < 2:
+        return
+    yield f"By {by}\n"
+    heads = [f"{name}: {MEASURES[m]}" for name in systems for m in _OF_PARTS]
+    yield f"| {by} | n | {' | '.join(heads)} |"
+    yield f"|---|{'---:|' * (len(heads) + 1)}"
+    for part in names:
+        chosen = [i for i in of_set if cases[i].slices[by] == part]
+        clusters = [cases[i].cluster for i in chosen]
+        cells = []
+        for scored in systems.values():
+            for measure in _OF_PARTS:
+                found = np.array([scored[i].counts[measure] for i in chosen])
+                cells.append(_cell(found[:, 0], found[:, 1], clusters))
+        yield f"| {part} | {len(chosen)} | {' | '.join(cells)} |"
+    yield ""
+
+
 def _cell(numerator: Any, denominator: Any, clusters: Sequence[str | None]) -> str:
     if not denominator.sum():
         return "–"
@@ -211,16 +262,11 @@ def _mark(scored: Scored) -> str:
 def report(systems: Mapping[str, Sequence[Scored]], cases: Sequence[Case]) -> str:
     """All tables as Markdown."""
     lines = ["Percent, with 95% bootstrap intervals over citing articles.\n"]
-    for path in SETS:
-        name = Path(path).stem
+    for name in dict.fromkeys(case.set for case in cases):
         of_set = [i for i, case in enumerate(cases) if case.set == name]
         lines += table(name, systems, cases, of_set)
         for by in ("language", "source"):
-            parts = Counter(cases[i].slices[by] for i in of_set)
-            for part, count in parts.most_common():
-                if part and count > 1:
-                    chosen = [i for i in of_set if cases[i].slices[by] == part]
-                    lines += table(f"{name}, {by} {part}", systems, cases, chosen)
+            lines += parts(systems, cases, of_set, by)
         if any(cases[i].slices["kind"] for i in of_set):
             lines += kinds(systems, cases, name)
     return "\n".join(lines)
@@ -229,10 +275,13 @@ def report(systems: Mapping[str, Sequence[Scored]], cases: Sequence[Case]) -> st
 @click.command()
 @click.option("--system", "names", multiple=True, required=True, help="NAME, or NAME=ADAPTER.")
 @click.option("--shared", type=Path, default=Path("../shared"), show_default=True)
+@click.option(
+    "--data", multiple=True, metavar="DATA[:SPLIT]", help="Other references, by their gold."
+)
 @click.option("--out", type=Path, help="Write the tables to this Markdown file.")
-def main(names: Sequence[str], shared: Path, out: Path | None) -> None:
-    """Run systems over the verified references and the hard cases."""
-    cases = main_cases(shared)
+def main(names: Sequence[str], shared: Path, data: Sequence[str], out: Path | None) -> None:
+    """Run systems over the verified references and the hard cases, or over --data."""
+    cases = [case for one in data for case in other_cases(one)] or main_cases(shared)
     systems: dict[str, list[Scored]] = {}
     for spec in names:
         name, _, adapter = spec.partition("=")
