@@ -1,7 +1,7 @@
 """What the probabilities of a system cost: their share of the processor time of annotating.
 
     python benchmarks/confidence.py --data WORK/test.jsonl
-    python benchmarks/confidence.py --data WORK/test.jsonl --system tagger-e5 --adapter RUN
+    python benchmarks/confidence.py --data WORK/test.jsonl --system tagger --adapter RUN
 
 References go in batches of like length, as in `reno annotate`. Loading is not counted.
 """

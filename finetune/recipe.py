@@ -121,9 +121,7 @@ class FinetuneConfig(Config):
     @model_validator(mode="after")
     def _only_encoders_go_on(self) -> Self:
         if self.start_from and not self.encoder:
-            raise ValueError(
-                "--from goes on from a tagger on an encoder: take the recipe tagger-e5"
-            )
+            raise ValueError("--from goes on from a tagger on an encoder: take the recipe tagger")
         if self.rehearsal and not self.start_from:
             raise ValueError(
                 "rehearsal needs --from, a tagger that has learnt something to rehearse"

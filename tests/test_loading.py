@@ -14,12 +14,10 @@ import pytest
 
 # Libraries that take long to load, or that an installation may lack.
 HEAVY = {
-    "accelerate", "datasets", "dspy", "matplotlib", "mlflow", "pandas", "peft", "pyarrow",
-    "pycrfsuite", "ray", "scipy", "torch", "transformers", "trl",
+    "accelerate", "datasets", "dspy", "matplotlib", "mlflow", "onnxruntime", "pandas", "peft",
+    "pyarrow", "pycrfsuite", "ray", "scipy", "torch", "transformers", "trl",
 }  # fmt: skip
 TRAINERS = ("transformers.trainer", "finetune.training")
-# PEFT needs Accelerate, and transformers SciPy.
-TORCH = {"accelerate", "peft", "scipy", "torch", "transformers"}
 ANNOTATE = """
 import json, sys
 from reno_dspy.cli.main import main
@@ -75,7 +73,7 @@ def loaded(tmp_path: Path, *options: str) -> set[str]:
     ("system", "needs"),
     [
         ("crf", set()),
-        ("tagger", TORCH),
+        ("tagger", {"onnxruntime"}),
         ("smollm2-135m", {"dspy"}),
         ("qwen3-0.6b", {"dspy"}),
     ],

@@ -87,7 +87,7 @@ def calibrate(system: System, dataset: Dataset, out: Path | None) -> tuple[Calib
     """
     if not isinstance(system, CalibratedSystem):
         raise InputError(
-            f"{system.name} has no probabilities that could be calibrated; the CRF and tagger-e5 have."
+            f"{system.name} has no probabilities that could be calibrated; the CRF and the tagger have."
         )
     system.calibration = None
     lessons = [(row, lesson) for row in dataset.rows if (lesson := _usable(row)) is not None]

@@ -195,7 +195,7 @@ def test_a_tagger_goes_on_from_corrections_and_forgets_nothing(
     }  # fmt: skip
     sets = ["max_length=128", "optimizer.learning_rate=3e-3", "encoder.dropout=0",
             "encoder.head_learning_rate=2e-3", "optimizer.batch_size=8", "rehearsal_share=0.4"]  # fmt: skip
-    config = resolve(FinetuneConfig, RECIPES / "tagger-e5-corrections.yaml", flags, sets)
+    config = resolve(FinetuneConfig, RECIPES / "tagger-corrections.yaml", flags, sets)
     data = load_data(config)
     sources = [row.source for row in data.train.rows]
     assert 0.3 < sources.count("ours") / len(sources) < 0.5
