@@ -134,7 +134,7 @@ def _plan(out: Path, sizes: Sizes, reflection_lm: str | None) -> list[Step]:
         ),
         Step(
             "Measure the new tagger on the same test references",
-            ("evaluate", "--system", "tagger-e5", "--adapter", str(out / "finetune"), *data,
+            ("evaluate", "--system", "tagger", "--adapter", str(out / "finetune"), *data,
              "--out", tuned),
             Cost(3, 2),
         ),
