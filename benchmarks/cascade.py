@@ -1,7 +1,7 @@
 """Cost against accuracy of a cascade: a cheap system first, a dearer one for what it is not sure of.
 
     reno evaluate --system crf --data DATA --out RUN1
-    reno evaluate --system tagger-e5 --adapter DIR --data DATA --out RUN2
+    reno evaluate --system tagger --adapter DIR --data DATA --out RUN2
     python benchmarks/cascade.py RUN1 RUN2
 
 Nothing is asked again: the stored answers are put together. The cost is the mean time of a reference, the

@@ -19,6 +19,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
+from scipy.special import expit
 
 from reno_dspy.base.config import Free
 from reno_dspy.base.errors import InputError, JobError
@@ -139,7 +140,7 @@ def logistic(terms: Floats, right: Floats) -> Floats:
     prior = np.eye(terms.shape[1])[1]
     found: Floats = prior.copy()
     for _ in range(50):
-        chance = 1 / (1 + np.exp(-terms @ found))
+        chance = expit(terms @ found)
         slope = terms.T @ (right - chance) - _PRIOR * (found - prior)
         curve = (terms.T * (chance * (1 - chance))) @ terms + _PRIOR * np.eye(len(found))
         step = np.linalg.solve(curve, slope)

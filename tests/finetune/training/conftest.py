@@ -42,7 +42,7 @@ def job(base: Path, pairs: Path) -> Job:
             "encoder.min_count=4", "encoder.vocabulary=1000", "max_length=128", "save_every=2",
             "dev.every=3", "optimizer.batch_size=4",
         ]  # fmt: skip
-        config = resolve(FinetuneConfig, RECIPES / "tagger-e5.yaml", flags, [*small, *sets])
+        config = resolve(FinetuneConfig, RECIPES / "tagger.yaml", flags, [*small, *sets])
         return train_encoder(config, load_data(config), tracker or NullTracker())
 
     return train

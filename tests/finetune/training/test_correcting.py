@@ -33,7 +33,7 @@ def test_from_paste_to_a_tagger_that_has_learnt(
     trained: FinetuneResult, base: Path, pairs: Path, tmp_path: Path
 ) -> None:
     folder, tagger = tmp_path / "corrections", trained.adapter.path
-    options = ["tagger-e5", "--adapter", str(tagger), "--corrections", str(folder)]
+    options = ["tagger", "--adapter", str(tagger), "--corrections", str(folder)]
     expect.set_options(timeout=PATIENCE_MS)
     with serving(tmp_path, *options) as service, browser_page() as page:
         page.goto(service.url)
@@ -55,7 +55,7 @@ def test_from_paste_to_a_tagger_that_has_learnt(
     reno(
         "evaluate",
         "--system",
-        "tagger-e5",
+        "tagger",
         "--adapter",
         tagger,
         *test,
@@ -63,7 +63,7 @@ def test_from_paste_to_a_tagger_that_has_learnt(
         tmp_path / "before",
     )
     said = reno(
-        "finetune", "tagger-e5-corrections", "--from", tagger, "--rehearsal", pairs, "--data", folder,
+        "finetune", "tagger-corrections", "--from", tagger, "--rehearsal", pairs, "--data", folder,
         "--out", tmp_path / "after", "--base", base, "--max-steps", 4, "--max-length", 128,
         "--set", "rehearsal_share=0.5", "--no-tracking",
     )  # fmt: skip
@@ -71,7 +71,7 @@ def test_from_paste_to_a_tagger_that_has_learnt(
     assert learnt["given"] == 2 * len(load(str(folder), "train").rows)
     assert "field recall" in said
     reno(
-        "evaluate", "--system", "tagger-e5", "--adapter", tmp_path / "after", *test,
+        "evaluate", "--system", "tagger", "--adapter", tmp_path / "after", *test,
         "--out", tmp_path / "now",
     )  # fmt: skip
     compared = reno(
