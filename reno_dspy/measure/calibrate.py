@@ -19,6 +19,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
+from scipy.optimize import minimize
 from scipy.special import expit
 
 from reno_dspy.base.config import Free
@@ -133,20 +134,20 @@ def fit(outcomes: Sequence[Outcome], model_digest: str, name: str, data_digest: 
 
 
 def logistic(terms: Floats, right: Floats) -> Floats:
-    """The coefficients (terms,) by which `terms` (n, terms) tell `right` (n,), by Newton's method.
+    """The coefficients (terms,) by which `terms` (n, terms) tell `right` (n,): those of least log loss.
 
     A Gaussian prior around (0, 1, 0, ...) keeps them finite where right and wrong do not overlap.
     """
     prior = np.eye(terms.shape[1])[1]
-    found: Floats = prior.copy()
-    for _ in range(50):
-        chance = expit(terms @ found)
-        slope = terms.T @ (right - chance) - _PRIOR * (found - prior)
-        curve = (terms.T * (chance * (1 - chance))) @ terms + _PRIOR * np.eye(len(found))
-        step = np.linalg.solve(curve, slope)
-        found = found + step
-        if np.abs(step).max() < 1e-9:
-            break
+    signs = np.where(right > 0.5, 1.0, -1.0)
+
+    def loss(found: Floats) -> tuple[float, Floats]:
+        margins = signs * (terms @ found)
+        slope = -terms.T @ (signs * expit(-margins)) + _PRIOR * (found - prior)
+        away = float(((found - prior) ** 2).sum())
+        return float(np.logaddexp(0.0, -margins).sum()) + _PRIOR * away / 2, slope
+
+    found: Floats = minimize(loss, prior, jac=True, method="BFGS", options={"gtol": 1e-6}).x
     return found
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from reno_dspy.base.errors import InputError
 from reno_dspy.cli.calibrate import command as calibrate
-from reno_dspy.measure.calibrate import Outcome, fit
+from reno_dspy.measure.calibrate import Outcome, fit, logistic
 from reno_dspy.measure.reliability import Reliability, reliability_of, wilson
 from reno_dspy.systems import Confidence, ValueConfidence
 from reno_dspy.systems.calibration import Calibration, calibration_file, load_calibration
@@ -165,3 +165,12 @@ def toy_rows(tmp_path: Path) -> Path:
             }
             out.write(json.dumps(row) + "\n")
     return file
+
+
+def test_a_model_that_is_nearly_always_right_and_very_sure_has_finite_coefficients() -> None:
+    rng = np.random.default_rng(0)
+    sure = rng.uniform(2, 20, 6_000)
+    right = rng.random(6_000) < 1 / (1 + np.exp(1.5 - 0.8 * sure))
+    offset, slope = logistic(np.stack([np.ones_like(sure), sure], axis=1), right.astype(float))
+    assert offset == pytest.approx(-1.5, abs=0.7)
+    assert slope == pytest.approx(0.8, abs=0.2)
