@@ -26,6 +26,8 @@ REFERENCES = {
     },
 }  # fmt: skip
 
+SURNAMES = ("Veldt", "Marsh", "García", "Ito", "Grabner", "Quell", "Solano", "Ostrava")
+
 
 @pytest.fixture(scope="module")
 def tagger() -> Tagger:
@@ -57,12 +59,16 @@ def test_a_reference_is_annotated_alike_alone_and_among_others(tagger: Tagger) -
     assert together == [text for text in alone for _ in range(20)]
 
 
-def test_a_text_longer_than_it_reads_at_once_is_read_whole(tagger: Tagger) -> None:
-    text = "; ".join(["Ito K. Foxes. J Fict. 2010;1:2"] * 60)
+def test_a_reference_longer_than_it_reads_at_once_is_read_whole(tagger: Tagger) -> None:
+    people = ", ".join(f"{name} {letter}" for letter in "ABCDEFGHIJKLMNOPQRST" for name in SURNAMES)
+    text = f"{people}. Foxes of Nordhaven. J Fict Zool. 2010;12(3):200-9."
     (found,) = asyncio.run(tagger.annotate([text]))
     root = parse(found.text)
     assert text_of(root) == text
-    assert len(read_values(root, ("year",))["year"]) > 50
+    values = read_values(root, ("surname", "article-title", "year"))
+    assert values["article-title"] == ("Foxes of Nordhaven",)
+    assert values["year"] == ("2010",)
+    assert len(values["surname"]) > 0.9 * 20 * len(SURNAMES)
 
 
 def test_its_manifest_is_plain_json() -> None:
