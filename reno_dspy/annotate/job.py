@@ -44,6 +44,9 @@ class AnnotateConfig(SystemOptions):
     """Options of `reno annotate`."""
 
     input: str = Field(description="References, one a line (- is standard input), or a PDF.")
+    any_text: Free[bool] = Field(
+        False, description="Annotate lines of which few have a year, which are hardly references."
+    )
     out: Free[Path] = Field(
         Path("-"),
         description="File to write (- is standard output); an unfinished job for a file is resumed.",

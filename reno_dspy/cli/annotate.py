@@ -36,7 +36,10 @@ def command(config: AnnotateConfig, *, fresh: bool) -> None:
     with _file_for(config) as out:
         job = config.model_copy(update={"out": out})
         log = out.with_name(f"{out.name}.server.log")
-        with references_of(config.input) as (references, known), open_system(job, log) as system:
+        with (
+            references_of(config.input, any_text=config.any_text) as (references, known),
+            open_system(job, log) as system,
+        ):
             done = annotate(job, system, references, total=known, fresh=fresh)
     where = "" if out != config.out else f": {out}"
     click.echo(f"Annotated {done.total - done.failed} of {done.total} references{where}", err=True)

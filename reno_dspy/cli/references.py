@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,19 +23,26 @@ from reno_dspy.data.corpus import is_pdf
 
 _JATS = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:\?xml\s|!DOCTYPE\s|(?:\w+:)?article[\s>])")
 _HEAD = 1024
+# Of so many lines at the beginning, this share of references has a year at least; prose and addresses have
+# fewer. A short text is left to the reader.
+_SAMPLE, _FEW, _WITH_YEAR = 1_000, 50, 0.2
+_FOUR_DIGITS = re.compile(r"(?<!\d)\d{4}(?!\d)|年")
 
 
 @contextmanager
-def references_of(name: str) -> Iterator[tuple[Iterable[str], int | None]]:
+def references_of(
+    name: str, *, any_text: bool = False
+) -> Iterator[tuple[Iterable[str], int | None]]:
     """The references of the file `name` (`-`: standard input), and their number if known beforehand.
 
-    Raises InputError for what cannot be read, and for an input without references.
+    Raises InputError for what cannot be read, for an input without references, and, unless `any_text`, for
+    lines of which few have a year.
     """
     if name == "-":
         # Only a buffered reader lets its first bytes be looked at.
         stdin: Any = sys.stdin.buffer
         file = stdin if isinstance(stdin, io.BufferedReader) else io.BufferedReader(stdin)
-        yield _read(file, "Standard input")
+        yield _read(file, "Standard input", any_text)
         return
     path = Path(name)
     if not path.exists() or path.is_dir():
@@ -44,10 +51,10 @@ def references_of(name: str) -> Iterator[tuple[Iterable[str], int | None]]:
             f"{name} {what}. Name a text file, a PDF, a JATS article, or - for standard input."
         )
     with open(path, "rb") as file:
-        yield _read(file, name)
+        yield _read(file, name, any_text)
 
 
-def _read(file: io.BufferedReader, name: str) -> tuple[Iterable[str], int | None]:
+def _read(file: io.BufferedReader, name: str, any_text: bool) -> tuple[Iterable[str], int | None]:
     head = file.peek(_HEAD)
     if is_pdf(head) or name.lower().endswith(".pdf"):
         with _on_disk(file, ".pdf") as path:
@@ -59,7 +66,8 @@ def _read(file: io.BufferedReader, name: str) -> tuple[Iterable[str], int | None
         return found, len(found)
     if b"\0" in head:
         raise InputError(f"{name} is neither UTF-8 text nor a PDF. Save it as UTF-8 text.")
-    return _from_text(file, head, name)
+    references, total = _from_text(file, head, name)
+    return references if any_text else _checked(references, name), total
 
 
 @contextmanager
@@ -99,6 +107,26 @@ def _at_least_one(references: Iterator[str], name: str) -> Iterator[str]:
     if first is None:
         raise InputError(f"{name} holds no references (one a line).")
     return chain([first], references)
+
+
+def _checked(references: Iterable[str], name: str) -> Iterator[str]:
+    """`references`, once the first of them look like such: somebody may have named the wrong file."""
+    rest = iter(references)
+    first = list(islice(rest, _SAMPLE))
+    with_year = sum(map(_has_year, first))
+    if len(first) >= _FEW and with_year < _WITH_YEAR * len(first):
+        raise InputError(
+            f"{name} does not look like references, one a line: of its first {len(first):,} lines, "
+            f"{with_year} have a year. Give an article as a PDF or as JATS, or annotate every line with "
+            "--any-text."
+        )
+    return chain(first, rest)
+
+
+def _has_year(line: str) -> bool:
+    """Whether a line has a number that may be a year, in any script's digits and calendar."""
+    found = _FOUR_DIGITS.findall(line)
+    return any(not one.isascii() or 1400 <= int(one) < 2100 for one in found)
 
 
 def _from_pdf(path: Path, name: str) -> list[str]:

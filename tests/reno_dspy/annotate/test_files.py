@@ -75,7 +75,7 @@ def test_any_lines_give_their_own_text_or_an_error_row(
         config = AnnotateConfig.model_validate(
             {"input": str(source), "out": out, "format": form, "max_errors": 1}
         )
-        with references_of(str(source)) as (references, total):
+        with references_of(str(source), any_text=True) as (references, total):
             assert annotate(config, crf, references, total=total)[0] == total == len(wanted)
     rows = [json.loads(line) for line in outs["jsonl"].read_text(encoding="utf-8").splitlines()]
     assert [row["reference"] for row in rows] == wanted
@@ -140,3 +140,47 @@ def test_an_article_of_tagged_references_alone_is_refused(reno: Run, tmp_path: P
     code, said = reno("a.xml", "--out", "x.xml")
     assert code == 2
     assert "annotated already" in said
+
+
+PROSE = "The foxes of the northern lakes are few, and nobody has counted them since the flood.\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [PROSE * 6_000, "12 Moor Lane, Saltmarsh SM1 2XY\n" * 9_000 + "Ito K. Foxes. 2010.\n" * 1_000],
+)
+def test_a_text_that_is_no_list_of_references_is_refused(
+    reno: Run, tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "notes.txt").write_text(text, encoding="utf-8")
+    code, said = reno("notes.txt", "--out", "refs.xml")
+    assert code == 2
+    assert "does not look like references" in " ".join(said.split())
+    assert "--any-text" in said
+    assert not (tmp_path / "refs.xml").exists()
+
+
+@pytest.mark.parametrize(
+    ("lines", "options"),
+    [
+        (["Ito K. Foxes. J Fict Zool. 2010;12:3."] * 20 + ["Ito K. Fog, in press."] * 60, ()),
+        (["王小明. 雾. 二〇一〇年."] * 60, ()),
+        (["نوری ع. مه. ۱۳۹۹."] * 60, ()),
+        ([PROSE.strip()] * 49, ()),
+        ([PROSE.strip()] * 60, ("--any-text",)),
+    ],
+)
+def test_lists_with_other_years_or_few_lines_are_annotated(
+    reno: Run, tmp_path: Path, lines: list[str], options: tuple[str, ...]
+) -> None:
+    (tmp_path / "refs.txt").write_text("\n".join(lines), encoding="utf-8")
+    code, said = reno("refs.txt", "--out", "refs.xml", *options)
+    assert code == 0, said
+
+
+def test_one_line_of_five_megabytes_is_an_error_row(reno: Run, tmp_path: Path) -> None:
+    (tmp_path / "refs.txt").write_text("fog " * 1_250_000, encoding="utf-8")
+    code, said = reno("refs.txt", "--out", "refs.jsonl")
+    assert (code, "Annotated 0 of 1" in said) == (0, True)
+    row = json.loads((tmp_path / "refs.jsonl").read_text(encoding="utf-8"))
+    assert "4,999,999 characters are no reference" in row["error"]
