@@ -168,6 +168,8 @@ function answer({ style, locale: language, items, note }) {
   }
 }
 
+// Whoever asked has ended, perhaps in the middle of an answer.
+process.stdout.on("error", () => process.exit());
 process.stdout.write(JSON.stringify({ citeproc: CSL.PROCESSOR_VERSION }) + "\n");
 readline.createInterface({ input: process.stdin }).on("line", line => {
   process.stdout.write(JSON.stringify(answer(JSON.parse(line))) + "\n");
