@@ -152,6 +152,7 @@ def test_a_person_finds_and_compares_the_runs_and_opens_what_they_hold(
         ui.read_artifact(run_link(crf), "report.json", '"valid_xml"')
         ui.read_artifact(str(link_of(folder / "optimize")), "prompt.json", "You tag bibliographic")
     logged_values = [run.data.metrics[metric] for run in (crf, tuned)]
-    assert sorted(map(float, values)) == pytest.approx(sorted(logged_values))
+    # The page shows values rounded.
+    assert sorted(map(float, values)) == pytest.approx(sorted(logged_values), rel=1e-3)
     for name in ("runs", "compare", "run", "data", "artifact-report-json", "artifact-prompt-json"):
         assert (shots / f"{name}.png").stat().st_size > 10_000, name

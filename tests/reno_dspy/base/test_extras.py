@@ -90,7 +90,7 @@ def reno(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("command", "extra"),
     [
-        ("annotate - --out o.xml", "models"),
+        ("annotate - --out o.xml --system tagger-smollm2", "models"),
         ("annotate - --out o.xml --system embedded", "serve"),
         ("evaluate --data pairs.jsonl --out o --system qwen3-0.6b", "lm"),
         ("evaluate --data owner/name --out o --system crf", "hub"),
@@ -117,6 +117,7 @@ def test_the_core_annotates_evaluates_and_compares(tmp_path: Path) -> None:
     (tmp_path / "pairs.jsonl").write_text(row)
     shown = ""
     for command in (
+        "annotate -",
         "annotate - --system crf",
         "evaluate --data pairs.jsonl --system crf --out one",
         "evaluate --data pairs.jsonl --system crf --out two --no-tracking",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,7 +30,9 @@ def test_every_limit_is_in_the_table(name: str) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_of_the_docs(crf: Service, shared: Path, tmp_path: Path, command: str) -> None:
     program = command.split()[0]
-    if shutil.which(program) is None:
+    # Also where the environment of these tests is not activated.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    if shutil.which(program, path=path) is None:
         pytest.skip(f"needs {program}")
     pdf = shared / "data" / "pairs" / "excite_41980.pdf"
     (tmp_path / "pdfs").mkdir()
@@ -37,7 +41,7 @@ def test_a_command_of_the_docs(crf: Service, shared: Path, tmp_path: Path, comma
     (tmp_path / "refs.txt").write_text("Ito K. Foxes. 2010.\n", encoding="utf-8")
     done = subprocess.run(
         ["bash", "-ec", command.replace("http://127.0.0.1:8070", crf.url)],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
+        cwd=tmp_path, capture_output=True, text=True, check=False, env=os.environ | {"PATH": path},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     if program == "curl":

@@ -176,7 +176,7 @@ def test_a_run_is_found_by_a_name_with_slashes(
     (tmp_path / "Qwen" / "Qwen3-0.6B on made-up-test (40)").mkdir(parents=True)
     [result] = load_results(["Qwen/Qwen3-0.6B on made-up-test (40)"])
     assert (result.label, result.run_id) == ("Qwen/Qwen3-0.6B", run_id_of(tmp_path / "run"))
-    with pytest.raises(InputError, match=r"runs/typo is no directory .* No run 'runs/typo'"):
+    with pytest.raises(InputError, match=r"runs/typo is not the directory .* No run 'runs/typo'"):
         load_results(["runs/typo"])
 
 
