@@ -54,10 +54,8 @@ def _weights(constants: Arrays) -> Arrays:
 def _linear(constants: Arrays, layer: str) -> Arrays:
     """Weight and bias of a linear layer; query, key and value were exported as one."""
     matrix, bias = _exact(constants, layer), constants[f"{layer}.bias"]
-    # The export moved scales from the inputs into the matrix; files of earlier versions have none.
-    if (evened := constants.get(f"{layer}.even")) is not None:
-        matrix = matrix * evened[:, None]
-    matrix = matrix.T
+    # The export moved scales from the inputs into the matrix.
+    matrix = (matrix * constants[f"{layer}.even"][:, None]).T
     if not layer.endswith(_QUERY):
         return {f"{layer}.weight": matrix, f"{layer}.bias": bias}
     parts = [f"{layer.removesuffix(_QUERY)}.{part}" for part in ("query", "key", "value")]

@@ -102,7 +102,7 @@ def encoder_config(base: Base, options: EncoderOptions) -> Any:
     if config.model_type != "bert":
         raise InputError(
             f"{base.name} is a {config.model_type} model; an encoder tagger needs a BERT one, such as "
-            "multilingual-e5-small. Use the recipe `tagger` for language models."
+            "multilingual-e5-small. Use the recipe `tagger-smollm2` for language models."
         )
     if options.layers and options.layers > config.num_hidden_layers:
         raise InputError(

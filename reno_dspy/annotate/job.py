@@ -28,6 +28,7 @@ from reno_dspy.base.jsonl import Appender, JsonlLog
 from reno_dspy.base.progress import bar
 from reno_dspy.jats.citation import read
 from reno_dspy.jats.spans import ILLEGAL
+from reno_dspy.jats.text import LONGEST
 from reno_dspy.systems import Completion, System
 from reno_dspy.systems.asking import Meter, ask_system
 from reno_dspy.systems.options import SystemOptions
@@ -35,9 +36,6 @@ from reno_dspy.systems.options import SystemOptions
 # References that are read at once for each worker: enough to make batches of like length, little to hold,
 # and full batches of 64 and of 256.
 WINDOW = 2_048
-# The longest real references have some 2,000 characters. Longer lines are text without line ends, on which
-# a model whose attention is quadratic spends minutes.
-LONGEST = 5_000
 
 
 class AnnotateConfig(SystemOptions):

@@ -21,13 +21,11 @@ from reno_dspy.data.split import side_of
 from reno_dspy.jats.elements import LEAVES, PUBLICATION_TYPES
 from reno_dspy.jats.identifiers import has_pid, identifiers
 from reno_dspy.jats.spans import ILLEGAL, Span, render
-from reno_dspy.jats.text import collapse, folded
+from reno_dspy.jats.text import LONGEST, collapse, folded
 
 FILE = "corrections.jsonl"
 # The shares of what is saved that choose the best weights, and that measure before and after.
 DEV, TEST = 0.1, 0.2
-# The longest references have some 2,000 characters.
-LONGEST = 5_000
 _SHOWN = 40
 _TYPES = frozenset(kind.name for kind in PUBLICATION_TYPES)
 _CLOSED = ConfigDict(extra="forbid", frozen=True)

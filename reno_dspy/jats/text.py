@@ -6,6 +6,10 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+# A reference has no more characters; the longest real ones have some 2,000. Longer lines are text without
+# line ends, on which a model whose attention is quadratic spends minutes.
+LONGEST = 5_000
+
 
 def collapse(text: str) -> str:
     """`text` with every run of white space as one space, and none at the ends."""

@@ -137,7 +137,7 @@ def test_a_damaged_model_is_refused(trained: FinetuneResult, tmp_path: Path) -> 
 def test_an_encoder_is_needed(job: Job, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"encoder\.layers is 9"):
         job(tmp_path / "run", "encoder.layers=9")
-    with pytest.raises(InputError, match="recipe `tagger`"):
+    with pytest.raises(InputError, match="recipe `tagger-smollm2`"):
         job(tmp_path / "other", "base=tiny")
 
 
